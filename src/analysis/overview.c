@@ -2,6 +2,7 @@
 #include "analysis/overview.h"
 
 #include "analysis/counters.h"
+#include "analysis/device_tables.h"
 #include "analysis/hotspots.h"
 #include "analysis/modules.h"
 #include "analysis/operators.h"
@@ -10,7 +11,7 @@
 #include "analysis/uncertainty.h"
 #include "base/shared_names.h"
 
-enum { TOP_OPERATORS = 8, TOP_MODULES = 5 };
+enum { TOP_KERNELS = 8, TOP_OPERATORS = 8, TOP_MODULES = 5 };
 
 /* Adds nothing where no operators or modules were recorded. */
 static size_t add_calls(const struct ss_table_input *input, struct ss_table *tables)
@@ -20,7 +21,11 @@ static size_t add_calls(const struct ss_table_input *input, struct ss_table *tab
     static const struct ss_operators_options modules = {.sort = SS_OPERATORS_BY_STEP,
                                                         .max_rows = TOP_MODULES};
     const struct ss_selection *selection = input->selection;
+    static const struct ss_work_options kernels = {.types = SS_KERNELS, .max_rows = TOP_KERNELS};
     size_t count = 0;
+    if (ss_model_has_device_work(selection->model)) {
+        ss_work_table(selection, input->training, &kernels, &tables[count++]);
+    }
     if (ss_model_has_domain(selection->model, ss_domain_torch)) {
         ss_operators_table(selection, input->training, &operators, &tables[count++]);
     }

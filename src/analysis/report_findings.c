@@ -2,9 +2,10 @@
 /* The findings about a training. */
 #include <inttypes.h>
 
+#include "analysis/kernel_names.h"
 #include "analysis/report_parts.h"
 
-enum { MAX_FURTHER = 3 };
+enum { MAX_FURTHER = 3, MOST_NAME_BYTES = 4096 };
 
 static uint64_t clamped(double value)
 {
@@ -102,6 +103,46 @@ static void add_holder(const struct ss_gil_holder *holder, const struct ss_model
     ss_report_add_location(&holder->line, model, out);
 }
 
+static void add_place(struct ss_code_place place, const struct ss_model *model,
+                      struct ss_sentence *out)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, MOST_NAME_BYTES);
+    ss_code_place_append(model, place, &text);
+    ss_sentence_add_name(out, (struct ss_strview){text.data, text.length});
+    ss_strbuf_fini(&text);
+}
+
+static void add_kernel(uint32_t name, const struct ss_model *model, struct ss_sentence *out)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, MOST_NAME_BYTES);
+    ss_kernel_short_name(ss_intern_get(&model->strings, model->names.data[name].text), &text);
+    ss_sentence_add_name(out, (struct ss_strview){text.data, text.length});
+    ss_strbuf_fini(&text);
+}
+
+/* "train.py:88 main waits in cudaStreamSynchronize for sgemm<128, 64>, launched at model.py:31
+ * forward" */
+static void add_wait(const struct ss_device_wait *wait, const struct ss_model *model,
+                     struct ss_sentence *out)
+{
+    if (wait->place.name != 0) {
+        add_place(wait->place, model, out);
+        ss_sentence_add(out, " ");
+    }
+    ss_sentence_add(out, "waits in ");
+    ss_sentence_add_name(out, ss_intern_get(&model->strings, model->names.data[wait->call].text));
+    if (wait->work != 0) {
+        ss_sentence_add(out, " for ");
+        add_kernel(wait->work, model, out);
+    }
+    if (wait->work != 0 && wait->launcher.name != 0) {
+        ss_sentence_add(out, ", launched at ");
+        add_place(wait->launcher, model, out);
+    }
+}
+
 static struct ss_sentence *add_detail(struct ss_document_finding *out, struct ss_arena *arena)
 {
     ss_vec_push(&out->details, ss_sentence_of(arena));
@@ -125,6 +166,12 @@ static void add_finding(const struct ss_finding *finding, const struct ss_model 
         ss_sentence_add(detail, finding->line_of);
         ss_sentence_add(detail, " is at ");
         ss_report_add_location(finding->line, model, detail);
+    }
+    if (finding->wait != NULL) {
+        add_wait(finding->wait, model, add_detail(out, arena));
+    }
+    if (finding->kernel != 0) {
+        add_kernel(finding->kernel, model, add_detail(out, arena));
     }
     if (finding->holder != NULL) {
         add_holder(finding->holder, model, add_detail(out, arena));

@@ -27,6 +27,10 @@ void ss_report_add_header(const struct ss_trust *trust, struct ss_document *docu
 void ss_report_add_no_training(const struct ss_report_parts *parts, struct ss_document *document);
 /* The headline, the bar, the findings and the series of a training. */
 void ss_report_add_training(const struct ss_report_parts *parts, struct ss_document *document);
+/* What the devices did in a steady-state step; joined to the block before it. */
+void ss_report_add_device(const struct ss_report_parts *parts, struct ss_document *document);
+/* The same for programs; nothing without such steps. */
+void ss_report_put_device(const struct ss_device_facts *device, struct ss_figure *training);
 void ss_report_add_findings(const struct ss_report_parts *parts, struct ss_document *document);
 /* The sentence that says most of a finding. */
 void ss_report_add_finding(const struct ss_finding *finding, const struct ss_model *model,

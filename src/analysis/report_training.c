@@ -341,6 +341,9 @@ void ss_report_add_training(const struct ss_report_parts *parts, struct ss_docum
     if (training->steady > 0 && training->phases.count > 1) {
         add_bar(training, model, document);
     }
+    if (parts->is_diagnosed && parts->facts.device.has_steps) {
+        ss_report_add_device(parts, document);
+    }
     const struct ss_step_phase *heaviest = heaviest_phase(training, model);
     bool has_findings = parts->is_diagnosed && parts->diagnosis.findings.count > 0;
     if (training->steady > 0 && heaviest != NULL && !has_findings) {

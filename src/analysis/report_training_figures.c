@@ -219,6 +219,7 @@ static void put_diagnosis(const struct ss_report_parts *parts, struct ss_figure 
         put_memory(&facts->memories.rows.data[i], facts, memories);
     }
     put_flops(&facts->flops, training);
+    ss_report_put_device(&facts->device, training);
     ss_report_put_throughput(&facts->throughput, training);
 }
 

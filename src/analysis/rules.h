@@ -58,6 +58,8 @@ struct ss_finding {
                                            * phase; NULL: none */
     bool is_part;                         /* it explains most of the cost of a wider finding */
     bool ends_with_line;                  /* a wait that exists only because of its line */
+    const struct ss_device_wait *wait;    /* the longest for a device; NULL: it is about none */
+    uint32_t kernel;                      /* name of the kernel that it is about; 0: none */
     bool is_of_line;                      /* a line only: rule "hot-line" */
     const struct ss_hot_line *hot_line;   /* the source of the finding; NULL unless is_of_line */
     enum ss_activity activity;            /* of that line */

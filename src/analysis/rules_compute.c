@@ -36,7 +36,7 @@ bool ss_rule_host_sync(const struct ss_training_facts *facts, struct ss_finding 
     finding->interrupts = !facts->uses_cuda;
     ss_finding_set_line(finding, &facts->samples.reads, "the samples in such lines");
     ss_finding_add_reads(facts, finding);
-    return facts->reads >= 1 || facts->uses_cuda;
+    return (facts->reads >= 1 || facts->uses_cuda) && !facts->device.has_steps;
 }
 
 static uint64_t median_of(const struct ss_training_facts *facts, const char *phase)
@@ -86,7 +86,8 @@ bool ss_rule_tiny_batches(const struct ss_training_facts *facts, struct ss_findi
     if (facts->workers < 0) {
         finding->fix = "make batches larger; or torch.compile the model";
     }
-    return ss_knows_compute_time(facts) && facts->operators >= SS_LIMIT_FEWEST_OPERATORS &&
+    return !facts->device.has_steps && ss_knows_compute_time(facts) &&
+           facts->operators >= SS_LIMIT_FEWEST_OPERATORS &&
            facts->operator_p50_ns < SS_LIMIT_TINY_OPERATOR_NS &&
            100 * (double)outside_ns > SS_LIMIT_OUTSIDE_OPERATORS_PERCENT * (double)compute_ns;
 }

@@ -3,6 +3,7 @@
 
 #include "analysis/device_overview.h"
 #include "analysis/device_steps.h"
+#include "analysis/device_waits.h"
 
 const struct ss_table_choice ss_work_sorts[] = {
     {"total", SS_WORK_BY_TOTAL},      {"instances", SS_WORK_BY_INSTANCES},
@@ -63,6 +64,12 @@ size_t ss_build_api(const struct ss_table_input *input, struct ss_table *tables)
 size_t ss_build_device_steps(const struct ss_table_input *input, struct ss_table *tables)
 {
     ss_device_steps_table(input->selection, input->training, input->options->max_rows, &tables[0]);
+    return 1;
+}
+
+size_t ss_build_device_waits(const struct ss_table_input *input, struct ss_table *tables)
+{
+    ss_device_waits_table(input->selection, input->training, input->options->max_rows, &tables[0]);
     return 1;
 }
 

@@ -16,6 +16,7 @@ size_t ss_build_memory_work(const struct ss_table_input *input, struct ss_table 
 size_t ss_build_all_work(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_api(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_device_steps(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_device_waits(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_gpus(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_streams(const struct ss_table_input *input, struct ss_table *tables);
 

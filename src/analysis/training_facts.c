@@ -3,11 +3,12 @@
 
 #include "analysis/ranges.h"
 #include "base/shared_names.h"
+#include "model/domains.h"
 
 const char *const ss_training_tracks[] = {
     /* Domains of ranges. */
     ss_domain_torch, ss_domain_torch_module, ss_domain_torch_data, ss_domain_torch_checkpoint,
-    ss_domain_torch_compile, ss_domain_torch_flops, "python.gc",
+    ss_domain_torch_compile, ss_domain_torch_flops, "python.gc", SS_DOMAIN_PYTHON,
     /* Counters of the program. */
     ss_counter_ready_batches, ss_counter_operators_recorded, SS_MEMORY_TRACKS,
     /* Of DeepSpeed's flops profiler: python/stepscope/_deepspeed.py. */
@@ -97,6 +98,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     if (steps->steady == 0) {
         return;
     }
+    ss_device_facts_find(&facts->device, selection, steps);
     ss_training_operators_find(facts, selection);
     ss_training_cells_find(facts, selection);
     ss_training_loading_find(facts, selection);
@@ -114,6 +116,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
 void ss_training_facts_fini(struct ss_training_facts *facts)
 {
     ss_memories_fini(&facts->memories);
+    ss_device_facts_fini(&facts->device);
 }
 
 const struct ss_step_phase *ss_training_phase(const struct ss_training_facts *facts,

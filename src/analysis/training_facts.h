@@ -8,6 +8,7 @@
 #ifndef SS_ANALYSIS_TRAINING_FACTS_H
 #define SS_ANALYSIS_TRAINING_FACTS_H
 
+#include "analysis/device_facts.h"
 #include "analysis/flops.h"
 #include "analysis/hot_lines.h"
 #include "analysis/late_rank.h"
@@ -126,6 +127,7 @@ struct ss_training_facts {
     struct ss_waits waits;
     struct ss_flops_figures flops;
     struct ss_throughput throughput;
+    struct ss_device_facts device;
 };
 
 /* `source` identifies lines that print or read tensors; its function may be NULL: none is

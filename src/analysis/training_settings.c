@@ -135,7 +135,7 @@ void ss_training_settings_find(struct ss_training_facts *facts)
     facts->step_source = text_or_empty(fact_text(facts, ss_fact_torch_steps));
     facts->threads = fact_number(facts, ss_fact_torch_threads);
     facts->uses_cuda = fact_number(facts, ss_fact_torch_cuda) > 0;
-    facts->records_gpu = has_kernels(facts->model);
+    facts->records_gpu = has_kernels(facts->model) || ss_model_has_device_work(facts->model);
     facts->has_anomaly_detection = fact_number(facts, ss_fact_torch_anomaly) > 0;
     facts->dtype = text_or_empty(fact_text(facts, ss_fact_model_dtype));
     facts->workers = loader_number(facts, ss_fact_loader_workers, most_count);

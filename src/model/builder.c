@@ -364,6 +364,9 @@ void ss_model_builder_end(struct ss_model_builder *builder)
         ss_vec_push(&model->names,
                     (struct ss_model_name){
                         .text = ss_intern_put_text(&model->strings, ss_phase_communication)});
+        if (model->inputs.data[builder->input].kind == SS_INPUT_IMPORT) {
+            ss_load_derive_phases(model, builder->on_tracks.first_range);
+        }
         ss_load_derive_steps(model, builder->on_tracks.first_range);
         ss_load_join_evaluations(model, builder->on_tracks.first_range);
     }

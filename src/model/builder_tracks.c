@@ -21,7 +21,7 @@ static bool matches_only_tracks(const struct ss_model_builder *builder,
             return true;
         }
     }
-    return is_step_or_phase(track);
+    return is_step_or_phase(track) || track->stream != 0;
 }
 
 static bool is_wanted_track(const struct ss_model_builder *builder, uint32_t track)

@@ -80,6 +80,10 @@ void ss_load_order_tracks(struct ss_model *model);
  * fact "torch.steps" records that. */
 void ss_load_derive_steps(struct ss_model *model, size_t first_range);
 
+/* For processes of imports without phases, from `first_range` on: derives phases from the operators
+ * of PyTorch, and steps from updates where the file marks none. */
+void ss_load_derive_phases(struct ss_model *model, size_t first_range);
+
 /* Among the phases from `first_range` on, turns the waits for batches and the gaps between
  * evaluations into evaluation, and also the waits for the first batch. */
 void ss_load_join_evaluations(struct ss_model *model, size_t first_range);

@@ -412,8 +412,8 @@ struct ss_model_load {
     bool keep_samples; /* fill model.samples */
     bool keep_lines;   /* fill model.lines */
     bool no_tracks;    /* load no tracks: tables of samples do not need them */
-    /* Of the tracks, load only steps and phases, and the ranges and values of tracks with these
-     * names ("cuda*": a prefix); ends with NULL. NULL: all. */
+    /* Of the tracks, load only steps, phases and work of devices, and the ranges and values of
+     * tracks with these names ("cuda*": a prefix); ends with NULL. NULL: all. */
     const char *const *only_tracks;
     bool sample_phases; /* the phase and step of each sample, in totals */
     bool sample_ranges; /* the enclosing ranges of each sample, in totals */
