@@ -16,8 +16,8 @@ struct ss_archive {
 };
 
 /* The filters that libarchive implements itself: others start programs. */
-static const struct {
-    const char *magic;
+static const struct magic {
+    const char *bytes;
     size_t length, offset;
 } magics[] = {{"\x1f\x8b", 2, 0},
               {"BZh", 3, 0},
@@ -28,15 +28,20 @@ static const struct {
               {"PK\x03\x04", 4, 0},
               {"ustar", 5, 257}};
 
-bool ss_archive_is(const char *head, size_t length)
+static const struct magic *find_magic(const char *head, size_t length)
 {
     for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
         if (length >= magics[i].offset + magics[i].length &&
-            memcmp(head + magics[i].offset, magics[i].magic, magics[i].length) == 0) {
-            return true;
+            memcmp(head + magics[i].offset, magics[i].bytes, magics[i].length) == 0) {
+            return &magics[i];
         }
     }
-    return false;
+    return NULL;
+}
+
+bool ss_archive_is(const char *head, size_t length)
+{
+    return find_magic(head, length) != NULL;
 }
 
 static enum ss_status fail(const struct ss_archive *archive, struct ss_error *err)
@@ -90,7 +95,9 @@ enum ss_status ss_archive_next(struct ss_archive *archive, const char **name, st
         }
         bool is_raw = archive_format(archive->reader) == ARCHIVE_FORMAT_RAW;
         if (is_raw && archive_filter_code(archive->reader, 0) == ARCHIVE_FILTER_NONE) {
-            return ss_fail(err, SS_E_FORMAT, "%s cannot be unpacked: its first bytes are damaged",
+            return ss_fail(err, SS_E_FORMAT,
+                           "%s begins as a file of gzip, bzip2, xz or zstd, but cannot be "
+                           "unpacked: its first bytes are damaged",
                            archive->path);
         }
         if (is_raw) {
