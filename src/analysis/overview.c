@@ -2,10 +2,12 @@
 #include "analysis/overview.h"
 
 #include "analysis/counters.h"
+#include "analysis/device_overview.h"
 #include "analysis/device_tables.h"
 #include "analysis/hotspots.h"
 #include "analysis/modules.h"
 #include "analysis/operators.h"
+#include "analysis/range_rows.h"
 #include "analysis/ranges.h"
 #include "analysis/training_facts.h"
 #include "analysis/uncertainty.h"
@@ -82,12 +84,71 @@ static size_t add_hotspots(const struct ss_table_input *input, struct ss_table *
     return 2;
 }
 
+static bool has_samples(const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        if (model->inputs.data[i].samples > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where devices worked, a recording needs no samples. */
 static size_t build(const struct ss_table_input *input, struct ss_table *tables)
 {
+    const struct ss_model *model = input->selection->model;
     size_t count = add_calls(input, tables);
     count += add_deepspeed(input, &tables[count]);
-    return count + add_hotspots(input, &tables[count]);
+    bool wants_hotspots = has_samples(model) || !ss_model_has_device_work(model);
+    return wants_hotspots ? count + add_hotspots(input, &tables[count]) : count;
 }
+
+/* A table without rows is left out, unless all are. */
+static size_t add_if_any(size_t count, struct ss_table *tables)
+{
+    bool stays = tables[count].row_count > 0;
+    if (!stays) {
+        ss_table_fini(&tables[count]);
+    }
+    return count + stays;
+}
+
+static size_t build_statistics(const struct ss_table_input *input, struct ss_table *tables)
+{
+    static const unsigned works[] = {SS_KERNELS, SS_COPIES | SS_MEMSETS, 0};
+    const struct ss_selection *selection = input->selection;
+    size_t count = 0;
+    ss_gpu_table(selection, &tables[count]);
+    count = add_if_any(count, tables);
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+        struct ss_work_options work = {.types = works[i], .max_rows = input->options->max_rows};
+        ss_work_table(selection, input->training, &work, &tables[count]);
+        count = add_if_any(count, tables);
+    }
+    struct ss_operators_options operators = {.sort = SS_OPERATORS_BY_STEP,
+                                             .max_rows = input->options->max_rows};
+    ss_operators_table(selection, input->training, &operators, &tables[count]);
+    count = add_if_any(count, tables);
+    struct ss_ranges_options ranges = {
+        .sort = SS_SORT_TOTAL, .max_rows = input->options->max_rows, .grouping = SS_GROUP_NAME};
+    ss_ranges_table(selection, &ranges, &tables[count]);
+    count = add_if_any(count, tables);
+    if (has_samples(selection->model) || count == 0) {
+        struct ss_hotspots_options hotspots = {.by = SS_BY_LINE,
+                                               .sort = SS_SORT_SELF,
+                                               .max_rows = input->options->max_rows,
+                                               .full_paths = input->options->full_paths};
+        ss_hotspots_table(selection, &hotspots, &tables[count++]);
+    }
+    return count;
+}
+
+const struct ss_table_kind ss_statistics = {.needs = SS_NEEDS_TRACKS | SS_NEEDS_STEPS,
+                                            .accepts = SS_ACCEPTS_SAMPLES | SS_ACCEPTS_THREAD,
+                                            .idle = SS_IDLE_MAIN,
+                                            .rows = 10,
+                                            .build = build_statistics};
 
 static size_t build_of_ranges(const struct ss_table_input *input, struct ss_table *tables)
 {
@@ -116,18 +177,9 @@ const struct ss_table_kind ss_overview_of_ranges = {.needs = SS_NEEDS_TRACKS | S
                                                     .sort = SS_SORT_SELF,
                                                     .build = build_of_ranges};
 
-static bool has_samples(const struct ss_model *model)
-{
-    for (size_t i = 0; i < model->inputs.count; i++) {
-        if (model->inputs.data[i].samples > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 const struct ss_table_kind *ss_overview_of(const struct ss_model *model)
 {
-    return !has_samples(model) && ss_model_has_events(model) ? &ss_overview_of_ranges
-                                                             : &ss_overview;
+    bool has_ranges_only = !has_samples(model) && ss_model_has_events(model);
+    return has_ranges_only && !ss_model_has_device_work(model) ? &ss_overview_of_ranges
+                                                               : &ss_overview;
 }

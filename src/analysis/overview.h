@@ -13,6 +13,9 @@ extern const struct ss_table_kind ss_overview;
 /* For a recording with ranges or counters only: ranges instead of functions and lines. */
 extern const struct ss_table_kind ss_overview_of_ranges;
 
+/* The usual tables at once, without a diagnosis: what a batch job leaves in its output. */
+extern const struct ss_table_kind ss_statistics;
+
 /* The overview of what the model holds; it must have been loaded for one of them. */
 const struct ss_table_kind *ss_overview_of(const struct ss_model *model);
 

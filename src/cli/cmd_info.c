@@ -6,6 +6,7 @@
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/info_facts.h"
+#include "cli/info_model.h"
 #include "cli/info_views.h"
 
 static const char *const formats[] = {"text", "json", NULL};
@@ -21,25 +22,57 @@ static int print_json(json_t *files)
     return printed && fflush(ss_stdout_data()) == 0 ? 0 : ss_status_exit_code(SS_E_IO);
 }
 
+/* A file of another tool, or a folder. */
+static int print_model(const struct ss_arguments *arguments, const char *path, int format,
+                       json_t *files, const struct ss_info_text_options *options)
+{
+    struct ss_model model;
+    struct ss_model_load load = {.size = sizeof load, .sample_phases = true};
+    struct ss_error err = {0};
+    int exit_code = 0;
+    ss_model_init(&model);
+    if (ss_model_add_input(&model, path, &load, &err) != SS_OK) {
+        exit_code = ss_cli_error(arguments, &err);
+    } else if (format == FORMAT_JSON) {
+        json_array_append_new(files, ss_info_model_to_json(&model, path));
+    } else {
+        ss_info_model_print(&model, path, options);
+    }
+    if (exit_code == 0 && ss_arguments_has(arguments, "check") &&
+        strcmp(ss_info_model_state(&model), "complete") != 0) {
+        exit_code = ss_status_exit_code(SS_E_CHECK);
+    }
+    ss_model_fini(&model);
+    return exit_code;
+}
+
+static struct ss_info_text_options text_options(const struct ss_arguments *arguments)
+{
+    return (struct ss_info_text_options){
+        .colour = ss_cli_use_colour(STDOUT_FILENO),
+        .width = isatty(STDOUT_FILENO) ? ss_cli_terminal_width(STDOUT_FILENO) : 0,
+        .all_threads = ss_arguments_has(arguments, "all")};
+}
+
 /* Prints one file; returns its exit status. */
 static int print_file(const struct ss_arguments *arguments, const char *path, int format,
                       json_t *files, bool first)
 {
     struct ss_info_facts facts;
     struct ss_error err = {0};
+    struct ss_info_text_options options = text_options(arguments);
     int exit_code = 0;
+    if (format == FORMAT_TEXT && !first) {
+        fprintf(ss_stdout(), "\n");
+    }
+    if (ss_info_is_of_model(path)) {
+        return print_model(arguments, path, format, files, &options);
+    }
     if (ss_info_collect(path, &facts, &err) != SS_OK) {
         exit_code = ss_cli_error(arguments, &err);
     } else if (format == FORMAT_JSON) {
         json_array_append_new(files, ss_info_to_json(&facts));
     } else {
-        struct ss_info_text_options options = {
-            .colour = ss_cli_use_colour(STDOUT_FILENO),
-            .width = isatty(STDOUT_FILENO) ? ss_cli_terminal_width(STDOUT_FILENO) : 0,
-            .all_threads = ss_arguments_has(arguments, "all")};
-        if (!first) {
-            fprintf(ss_stdout(), "\n");
-        }
         ss_info_print_text(&facts, &options);
     }
     if (exit_code == 0 && ss_arguments_has(arguments, "check") &&
@@ -93,7 +126,9 @@ const struct ss_command ss_command_info = {
     .description =
         "Prints what was recorded, where and when, whether the file is complete, which sources "
         "ran or why they did not, what was lost, and the processes and threads with their "
-        "samples. A damaged or truncated file is read as far as possible.",
+        "samples. A damaged or truncated file is read as far as possible. Of files of other tools, "
+        "it "
+        "prints the processes, devices and events that were read.",
     .options = options,
     .examples = examples,
     .run = run,

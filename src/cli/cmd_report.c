@@ -22,6 +22,10 @@ static const struct ss_option options[] = {
     {"by", 0, "TABLE",
      "one table (default: the step breakdown, then the hottest functions and lines)", "Table",
      false},
+    {"stats", 0, NULL,
+     "the usual tables at once, without a diagnosis: devices, kernels, copies, calls, operators, "
+     "ranges, lines",
+     NULL, false},
     {"num-rows", 0, "N",
      "rows of each table, or \"all\" (default 10; op and module 20, key_averages 100; tree, "
      "counter, line-time and the tables of steps all); with line-time: functions",
@@ -213,8 +217,10 @@ const struct ss_command ss_command_report = {
     .synopsis = "[options] [INPUT…]",
     .description =
         "Prints tables of the steps and samples of a recording. INPUT is a stepscope trace, a "
-        "py-spy raw (folded) file, or a folder of either; the default is the newest recording in "
-        "the current folder. Every report starts with what was recorded and how faithfully; "
+        "trace of another tool (docs/other-tools-traces.md lists them), a py-spy raw (folded) "
+        "file, "
+        "or a folder of these; the default is the newest recording in the current folder. Every "
+        "report starts with what was recorded and how faithfully; "
         "every share of samples has its sampling error (95 %).\n\nExit status: 0, or 3 when the "
         "recording failed, is damaged or was not closed (the report is printed anyway).",
     .options = options,

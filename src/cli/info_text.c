@@ -15,7 +15,7 @@
 
 enum { SHOWN_DAMAGES = 5, KEY_WIDTH = 18 };
 
-static struct ss_info_style style_of(bool colour)
+struct ss_info_style ss_info_style_of(bool colour)
 {
     return colour ? (struct ss_info_style){SS_BOLD, SS_DIM, ss_style(SS_STYLE_GREEN),
                                            ss_style(SS_STYLE_BOLD_RED), SS_OFF}
@@ -312,7 +312,7 @@ void ss_info_print_text(const struct ss_info_facts *facts,
                         const struct ss_info_text_options *options)
 {
     ss_text_use_utf8();
-    struct ss_info_style style = style_of(options->colour);
+    struct ss_info_style style = ss_info_style_of(options->colour);
     fprintf(ss_stdout(), "%s%s%s\n", style.bold, facts->path, style.off);
     print_recorded(facts, &style);
     print_attribute(facts, &style, "command", "command");

@@ -13,6 +13,7 @@ struct ss_info_style {
 };
 
 /* A printable copy; free with ss_free. */
+struct ss_info_style ss_info_style_of(bool colour);
 char *ss_info_text_clean(struct ss_strview view);
 /* 1,234,567 */
 const char *ss_info_text_grouped(uint64_t value, char text[32]);

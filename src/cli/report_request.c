@@ -95,8 +95,14 @@ static bool parse_kind(const struct ss_arguments *arguments, struct ss_report_re
                      : id >= 0                        ? ids[id]
                      : has_library_options(arguments) ? "leaf"
                                                       : NULL;
-    request->kind =
-        by == NULL ? &ss_overview : ss_table_kind_find(by, column >= 0 ? columns[column] : NULL);
+    bool wants_statistics = ss_arguments_has(arguments, "stats");
+    if (wants_statistics && (by != NULL || column >= 0)) {
+        ss_cli_usage(arguments, "--stats and --by exclude each other");
+        return false;
+    }
+    request->kind = wants_statistics ? &ss_statistics
+                    : by == NULL     ? &ss_overview
+                                     : ss_table_kind_find(by, column >= 0 ? columns[column] : NULL);
     if (request->kind == NULL || (column >= 0 && request->kind == &ss_overview)) {
         refuse_option(arguments, "--columns belongs", accepts_columns);
         return false;

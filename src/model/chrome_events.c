@@ -126,8 +126,6 @@ static enum ss_chrome_track track_of(enum ss_chrome_kind kind, struct ss_strview
         return SS_CHROME_TORCH_TRACK;
     case SS_CHROME_PYTHON:
         return begins_with(name, "nn.Module: ") ? SS_CHROME_MODULE_TRACK : SS_CHROME_PYTHON_TRACK;
-    case SS_CHROME_OVERHEAD:
-        return SS_CHROME_OVERHEAD_TRACK;
     default:
         return SS_CHROME_OWN_TRACK;
     }
@@ -171,6 +169,15 @@ static void add_thread_range(struct ss_chrome_loading *loading, enum ss_chrome_k
     ss_model_builder_range(rows->builder, range);
 }
 
+static void add_overhead(struct ss_chrome_loading *loading, const struct ss_chrome_event *event,
+                         struct ss_builder_range *range)
+{
+    struct ss_chrome_rows *rows = &loading->rows;
+    range->track = ss_chrome_overhead_track(rows);
+    range->name = ss_chrome_name(rows, SS_CHROME_OVERHEAD, event->name, event->category);
+    ss_model_builder_range(rows->builder, range);
+}
+
 static void add_range(struct ss_chrome_loading *loading, enum ss_chrome_kind kind,
                       const struct ss_chrome_event *event)
 {
@@ -185,6 +192,8 @@ static void add_range(struct ss_chrome_loading *loading, enum ss_chrome_kind kin
     count(loading, begin_ns, begin_ns + event->duration_ns);
     if (ss_chrome_is_device_work(kind)) {
         add_device_work(loading, kind, event, &range);
+    } else if (kind == SS_CHROME_OVERHEAD) {
+        add_overhead(loading, event, &range);
     } else {
         add_thread_range(loading, kind, event, &range);
     }

@@ -52,7 +52,6 @@ void ss_chrome_rows_fini(struct ss_chrome_rows *rows)
     ss_vec_fini(&rows->streams);
     ss_vec_fini(&rows->by_key);
     ss_vec_fini(&rows->kinds);
-    ss_vec_fini(&rows->counters);
     ss_intern_fini(&rows->keys);
     ss_intern_fini(&rows->categories);
     ss_intern_fini(&rows->texts);
@@ -237,9 +236,7 @@ uint32_t ss_chrome_thread_track(struct ss_chrome_rows *rows, uint32_t index,
     static const char *const names[SS_CHROME_TRACKS] = {[SS_CHROME_OWN_TRACK] = "",
                                                         [SS_CHROME_PYTHON_TRACK] = SS_DOMAIN_PYTHON,
                                                         [SS_CHROME_MEMORY_TRACK] = SS_DOMAIN_MEMORY,
-                                                        [SS_CHROME_STEP_TRACK] = "step",
-                                                        [SS_CHROME_OVERHEAD_TRACK] =
-                                                            SS_DOMAIN_OVERHEAD};
+                                                        [SS_CHROME_STEP_TRACK] = "step"};
     uint32_t *track = &rows->threads.data[index].tracks[kind];
     if (*track == 0) {
         const char *name = kind == SS_CHROME_TORCH_TRACK    ? ss_domain_torch
@@ -255,6 +252,17 @@ uint32_t ss_chrome_thread_track(struct ss_chrome_rows *rows, uint32_t index,
         *track = ss_model_builder_track(rows->builder, 0, &row);
     }
     return *track;
+}
+
+uint32_t ss_chrome_overhead_track(struct ss_chrome_rows *rows)
+{
+    if (rows->overhead_track == 0) {
+        struct ss_trace_track row = {.kind = SS_TRACK_RANGES,
+                                     .process_ref = ss_chrome_owner_row(rows),
+                                     .name = ss_strview_of(SS_DOMAIN_OVERHEAD)};
+        rows->overhead_track = ss_model_builder_track(rows->builder, 0, &row);
+    }
+    return rows->overhead_track;
 }
 
 uint32_t ss_chrome_counter_track(struct ss_chrome_rows *rows, uint32_t process,

@@ -36,7 +36,6 @@ enum ss_chrome_track {
     SS_CHROME_MODULE_TRACK,
     SS_CHROME_MEMORY_TRACK,
     SS_CHROME_STEP_TRACK,
-    SS_CHROME_OVERHEAD_TRACK,
     SS_CHROME_TRACKS
 };
 
@@ -87,7 +86,7 @@ struct ss_chrome_rows {
     struct ss_chrome_names names[SS_CHROME_KINDS]; /* by text: the name's row */
     struct ss_strbuf text;                         /* of the name that is being read */
     struct ss_strbuf stack;                        /* of the arguments that are being read */
-    struct ss_vec_of(uint32_t) counters;           /* by key */
+    uint32_t overhead_track;                       /* 0: not used yet */
 };
 
 void ss_chrome_rows_init(struct ss_chrome_rows *rows, struct ss_model_builder *builder);
@@ -116,6 +115,8 @@ uint32_t ss_chrome_device_row(struct ss_chrome_rows *rows, uint32_t device);
 uint32_t ss_chrome_context_row(struct ss_chrome_rows *rows, uint32_t device, int64_t number);
 uint32_t ss_chrome_thread_track(struct ss_chrome_rows *rows, uint32_t thread,
                                 enum ss_chrome_track kind);
+/* Of the process that the file is about: what the profiler itself did. */
+uint32_t ss_chrome_overhead_track(struct ss_chrome_rows *rows);
 uint32_t ss_chrome_stream_track(struct ss_chrome_rows *rows, uint32_t stream,
                                 bool is_of_annotations);
 /* Of the process of the thread; `name` of the series. */

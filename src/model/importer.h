@@ -69,6 +69,9 @@ extern const struct ss_importer *const ss_importers[];
 /* The row that loads the file; NULL: none, in doubt none, or the file cannot be read. */
 const struct ss_importer *ss_importer_of_file(const char *path);
 
+/* Whether the file is an archive, or compressed: it may have several inputs. */
+bool ss_import_is_archive(const char *path);
+
 /* Loads the file with the row that its content selects. `is_named`: the user named it, not only its
  * folder. SS_E_FORMAT: no row loads it; the message names the format if it is a known one. */
 enum ss_status ss_import_file(struct ss_model *model, const char *path, bool is_named,

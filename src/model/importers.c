@@ -269,6 +269,38 @@ enum ss_status ss_import_file(struct ss_model *model, const char *path, bool is_
     return is_archive ? load_archive(model, path, load, err) : status;
 }
 
+bool ss_import_is_archive(const char *path)
+{
+    struct ss_import_file file;
+    struct ss_error ignored;
+    char *head = ss_alloc(SS_IMPORT_HEAD_BYTES);
+    bool is_archive = open_file(path, false, head, &file, &ignored) == SS_OK &&
+                      ss_archive_is(head, file.head_length);
+    close_file(&file);
+    ss_free(head);
+    return is_archive;
+}
+
+/* Of the first member that a row loads. */
+static const struct ss_importer *row_of_archive(const char *path, char *head)
+{
+    struct ss_error ignored;
+    struct ss_archive *archive = NULL;
+    const struct ss_importer *row = NULL;
+    const char *name = NULL;
+    if (ss_archive_open(path, &archive, &ignored) != SS_OK) {
+        return NULL;
+    }
+    while (row == NULL && ss_archive_next(archive, &name, &ignored) == SS_OK && name != NULL) {
+        struct ss_import_file member = {.path = path, .fd = -1, .archive = archive};
+        if (read_head(&member, head, &ignored) == SS_OK) {
+            row = select_row(&member, false, &ignored);
+        }
+    }
+    ss_archive_close(archive);
+    return row;
+}
+
 const struct ss_importer *ss_importer_of_file(const char *path)
 {
     struct ss_import_file file;
@@ -276,7 +308,8 @@ const struct ss_importer *ss_importer_of_file(const char *path)
     const struct ss_importer *row = NULL;
     char *head = ss_alloc(SS_IMPORT_HEAD_BYTES);
     if (open_file(path, false, head, &file, &ignored) == SS_OK) {
-        row = select_row(&file, false, &ignored);
+        row = ss_archive_is(head, file.head_length) ? row_of_archive(path, head)
+                                                    : select_row(&file, false, &ignored);
     }
     close_file(&file);
     ss_free(head);

@@ -145,7 +145,9 @@ static enum ss_status load_files(struct ss_model *model, const char *input,
 static enum ss_status resolve_span(const struct files *files, struct ss_model_load *load,
                                    struct ss_error *err)
 {
-    if (files->count < 2 || load->on_axis || !(load->has_time_range || load->has_steps)) {
+    bool is_several =
+        files->count > 1 || (files->count == 1 && ss_import_is_archive(files->data[0].path));
+    if (load->on_axis || !(load->has_time_range || load->has_steps) || !is_several) {
         return SS_OK;
     }
     const char **paths = ss_alloc(files->count * sizeof *paths);

@@ -43,11 +43,63 @@ static enum ss_status update_steps(struct search *search, const struct ss_import
     return SS_OK;
 }
 
+static void add_span(struct search *search, const struct ss_model_range *step)
+{
+    bool is_first = !search->has_span;
+    struct ss_time_span *span = &search->span;
+    span->from_ns = is_first || step->begin_ns < span->from_ns ? step->begin_ns : span->from_ns;
+    span->to_ns = is_first || step->end_ns > span->to_ns ? step->end_ns : span->to_ns;
+    search->has_span = true;
+}
+
+static void add_steps(struct search *search, const struct ss_model *model, size_t first_range)
+{
+    struct ss_step_numbers *steps = &search->steps;
+    for (size_t i = first_range; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        const struct ss_model_payload *payload = &model->payloads.data[range->payload];
+        if (model->tracks.data[range->track].kind != SS_TRACK_STEPS ||
+            payload->type != SS_VALUE_INT) {
+            continue;
+        }
+        int64_t number = payload->integer;
+        steps->lowest = !steps->has_steps || number < steps->lowest ? number : steps->lowest;
+        steps->highest = !steps->has_steps || number > steps->highest ? number : steps->highest;
+        steps->has_steps = true;
+        if (number >= search->load->first_step && number <= search->load->last_step) {
+            add_span(search, range);
+        }
+    }
+}
+
+/* Formats that are read once: loads their steps. Errors are the loader's, later. */
+static void scan_import(struct search *search, struct ss_model *inputs, const char *path)
+{
+    static const char *const steps_only[] = {NULL};
+    struct ss_model_load load = {.size = sizeof load, .only_tracks = steps_only, .quiet = true};
+    struct ss_error ignored;
+    size_t first = inputs->inputs.count, first_range = inputs->ranges.count;
+    if (ss_import_file(inputs, path, false, &load, &ignored) != SS_OK) {
+        return;
+    }
+    for (size_t i = first; i < inputs->inputs.count; i++) {
+        uint64_t first_ns = inputs->inputs.data[i].summary.first_event_ns;
+        if (first_ns != 0) {
+            update_base(search, &(struct ss_first_time){.time_ns = first_ns});
+        }
+    }
+    add_steps(search, inputs, first_range);
+}
+
 static enum ss_status scan_file(struct search *search, struct ss_model *inputs, const char *path,
                                 struct ss_error *err)
 {
     const struct ss_importer *importer = ss_importer_of_file(path);
     struct ss_first_time first;
+    if (importer != NULL && importer->kind == SS_INPUT_IMPORT) {
+        scan_import(search, inputs, path);
+        return SS_OK;
+    }
     if (importer == NULL || importer->read_first_time == NULL ||
         !importer->read_first_time(inputs, path, &first)) {
         return SS_OK;
