@@ -13,8 +13,9 @@ void ss_json_window_init(struct ss_json_window *window, const struct ss_import_f
 {
     struct stat status;
     *window = (struct ss_json_window){.file = file, .load = load, .capacity = BLOCK_BYTES};
-    window->data = ss_alloc(BLOCK_BYTES);
-    window->end = file->head_length < BLOCK_BYTES ? file->head_length : BLOCK_BYTES;
+    window->capacity = file->head_length > BLOCK_BYTES ? file->head_length : BLOCK_BYTES;
+    window->data = ss_alloc(window->capacity);
+    window->end = file->head_length;
     if (window->end > 0) {
         memcpy(window->data, file->head, window->end);
     }
