@@ -339,3 +339,12 @@ uint64_t ss_info_suspended_ns(const struct ss_info_facts *facts)
     uint64_t monotonic_ns = last->monotonic_ns - first->monotonic_ns;
     return boottime_ns > monotonic_ns ? boottime_ns - monotonic_ns : 0;
 }
+
+const char *ss_info_role(enum ss_process_role role)
+{
+    static const char *const roles[SS_PROCESS_ROLE_COUNT] = {
+        [SS_PROCESS_ROLE_TRAINS] = "trains",
+        [SS_PROCESS_ROLE_LOADS_DATA] = "loads data",
+        [SS_PROCESS_ROLE_LAUNCHES] = "launches"};
+    return roles[role];
+}

@@ -65,6 +65,7 @@ void ss_info_fini(struct ss_info_facts *facts);
 /* NULL: there is none with that key. */
 const struct ss_trace_attribute *ss_info_attribute(const struct ss_info_facts *facts,
                                                    const char *key);
+const char *ss_info_role(enum ss_process_role role); /* NULL: unknown */
 /* From the first to the last record with a time; 0 when there are fewer than two. */
 uint64_t ss_info_duration_ns(const struct ss_info_facts *facts);
 /* "complete", "cut short" or "damaged". */

@@ -49,11 +49,7 @@ static json_t *known_integer(bool is_known, uint32_t value)
 
 static void put_ranks(json_t *object, const struct ss_trace_process *process)
 {
-    static const char *const roles[SS_PROCESS_ROLE_COUNT] = {
-        [SS_PROCESS_ROLE_TRAINS] = "trains",
-        [SS_PROCESS_ROLE_LOADS_DATA] = "loads data",
-        [SS_PROCESS_ROLE_LAUNCHES] = "launches"};
-    const char *role = roles[process->role];
+    const char *role = ss_info_role(process->role);
     json_object_set_new(object, "rank", known_integer(process->has_rank, process->rank));
     json_object_set_new(object, "local_rank",
                         known_integer(process->has_local_rank, process->local_rank));

@@ -171,10 +171,9 @@ static void print_processes(const struct ss_info_facts *facts,
                             const struct ss_info_style *style)
 {
     static const struct ss_text_column columns[] = {
-        NUMBER("PID"),      NUMBER("PARENT"),
-        NUMBER("SAMPLES"),  NUMBER("THREADS"),
-        {.title = "EXIT"},  {.title = "RUNTIME"},
-        {.title = "LABEL"}, {.title = "COMMAND", .least = 16}};
+        NUMBER("PID"),      NUMBER("PARENT"),  NUMBER("SAMPLES"),
+        NUMBER("THREADS"),  {.title = "EXIT"}, {.title = "RUNTIME"},
+        {.title = "LABEL"}, {.title = "ROLE"}, {.title = "COMMAND", .least = 16}};
     NEW_TABLE(table, columns);
     size_t shown = 0;
     for (size_t i = 0; i < facts->processes.count; i++) {
@@ -189,11 +188,13 @@ static void print_processes(const struct ss_info_facts *facts,
         snprintf(parent, sizeof parent, "%d", process->record.parent_pid);
         char *runtime = ss_info_text_clean(process->record.runtime),
              *label = ss_info_text_clean(process->record.label);
+        const char *role = ss_info_role(process->record.role);
         char *command = ss_info_text_clean(
             process->record.cmdline.length > 0 ? process->record.cmdline : process->record.name);
         ADD_ROW(&table, pid, parent, ss_info_text_grouped(process->samples, samples),
                 ss_info_text_grouped(process->threads, threads), exit_text(process, exited),
-                runtime[0] ? runtime : "-", label[0] ? label : "-", command);
+                runtime[0] ? runtime : "-", label[0] ? label : "-", role != NULL ? role : "-",
+                command);
         ss_free(runtime);
         ss_free(label);
         ss_free(command);

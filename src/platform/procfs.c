@@ -168,6 +168,13 @@ bool ss_procfs_environment(pid_t pid, const char *name, char *value, size_t size
     return found;
 }
 
+bool ss_procfs_has_environment(pid_t pid)
+{
+    char path[PATH_BYTES], text[2];
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    return ss_procfs_read(path, text, sizeof text) > 0;
+}
+
 void ss_procfs_link(pid_t pid, const char *name, struct ss_strbuf *out)
 {
     char path[PATH_BYTES];

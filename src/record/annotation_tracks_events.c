@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/shared_names.h"
 #include "record/annotation_tracks_inside.h"
 
 enum { MAX_ASYNC = 65536, MAX_EARLY_ENDS = 4096 };
@@ -211,6 +212,14 @@ void ss_annotation_tracks_drained(struct ss_annotation_tracks *tracks)
 
 enum { EPOCHS_RANK = -25 }; /* above their steps */
 
+static void set_role(struct ss_annotation_tracks *tracks, enum ss_process_role role)
+{
+    struct ss_error err = {0};
+    ss_record_context_check(
+        tracks->context,
+        ss_recording_role(tracks->context->recording, tracks->process_ref, role, &err), &err);
+}
+
 static void end_sequence(struct ss_annotation_tracks *tracks, struct ss_track_sequence *sequence,
                          uint64_t time_ns, bool unseen)
 {
@@ -249,6 +258,9 @@ static void on_number(struct ss_annotation_tracks *tracks, struct ss_track_seque
         .time_ns = event->time_ns,
         .kind = SS_EVENT_BEGIN,
         .payload = {.type = SS_VALUE_INT, .integer = (int64_t)event->value}};
+    if (sequence->track_ref == 0) {
+        set_role(tracks, SS_PROCESS_ROLE_TRAINS);
+    }
     begin_next(tracks, sequence, SS_TRACK_STEPS, name, &begin);
 }
 
@@ -288,6 +300,9 @@ static void on_fact(struct ss_annotation_tracks *tracks, const struct ss_annot_e
     struct ss_strview key = ss_tracks_text(tracks, event->name < tracks->name_entries.count
                                                        ? tracks->name_entries.data[event->name].text
                                                        : 0);
+    if (ss_strview_equal(key, ss_strview_of(ss_fact_loader_worker))) {
+        set_role(tracks, SS_PROCESS_ROLE_LOADS_DATA);
+    }
     int at = snprintf(text, sizeof text, "%.*s = ", (int)key.length, key.data);
     size_t room = sizeof text - (size_t)at;
     if (value.type == SS_VALUE_TEXT) {

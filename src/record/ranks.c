@@ -33,18 +33,36 @@ static bool read_variable(pid_t pid, enum ss_env variable, char *text, size_t si
     return own != NULL && (size_t)snprintf(text, size, "%s", own) < size;
 }
 
-bool ss_rank_get(pid_t pid, enum ss_rank_kind kind, int64_t *value)
+/* The variable with the value; SS_ENV_COUNT: there is none. */
+static enum ss_env find(pid_t pid, enum ss_rank_kind kind, int64_t *value)
 {
-    for (int i = 0; variables[kind][i] != SS_ENV_COUNT; i++) {
+    int i = 0;
+    for (; variables[kind][i] != SS_ENV_COUNT; i++) {
         char text[32];
         char *end;
         if (read_variable(pid, variables[kind][i], text, sizeof text)) {
             long long number = strtoll(text, &end, 10);
             if (end != text && *end == '\0') {
                 *value = number;
-                return true;
+                break;
             }
         }
     }
-    return false;
+    return variables[kind][i];
+}
+
+bool ss_rank_get(pid_t pid, enum ss_rank_kind kind, int64_t *value)
+{
+    return find(pid, kind, value) != SS_ENV_COUNT;
+}
+
+/* torchrun as one of srun's tasks sets RANK, perhaps to the same number as SLURM_PROCID. */
+bool ss_rank_is_assigned(pid_t pid, pid_t parent)
+{
+    int64_t own = -1, before = -1;
+    enum ss_env variable = find(pid, SS_RANK, &own);
+    if (variable == SS_ENV_COUNT || parent <= 0 || !ss_procfs_has_environment(parent)) {
+        return false;
+    }
+    return find(parent, SS_RANK, &before) != variable || before != own;
 }

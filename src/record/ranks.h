@@ -18,5 +18,8 @@ enum ss_rank_kind {
 
 /* Of process `pid`; 0: this one. false: no launcher has set it. */
 bool ss_rank_get(pid_t pid, enum ss_rank_kind kind, int64_t *value);
+/* Whether the process has its rank from `parent`, which does not have the same itself: it launches
+ * ranks. false also when the environment of either cannot be read. */
+bool ss_rank_is_assigned(pid_t pid, pid_t parent);
 
 #endif

@@ -9,6 +9,7 @@
 #include "platform/procfs.h"
 #include "platform/task_state.h"
 #include "record/facts.h"
+#include "record/ranks.h"
 #include "record/recorded_process_inside.h"
 
 /* How often a process that is not Python (yet) is retried. */
@@ -35,6 +36,20 @@ static void write_record(struct ss_recorded_process *process, const struct ss_tr
     ss_record_context_check(process->context,
                             ss_recording_process(process->context->recording, record, &err), &err);
     process->is_written = true;
+}
+
+/* A parent that gives it a rank launches. */
+static void put_ranks(struct ss_recorded_process *process, struct ss_trace_process *record)
+{
+    struct ss_error err = {0};
+    ss_record_process_ranks(process->pid, record);
+    if (record->has_rank && process->parent_ref != 0 &&
+        ss_rank_is_assigned(process->pid, record->parent_pid)) {
+        ss_record_context_check(process->context,
+                                ss_recording_role(process->context->recording, process->parent_ref,
+                                                  SS_PROCESS_ROLE_LAUNCHES, &err),
+                                &err);
+    }
 }
 
 static void write_process(struct ss_recorded_process *process)
@@ -64,7 +79,7 @@ static void write_process(struct ss_recorded_process *process)
         .runtime = {runtime.data, runtime.length},
         .executable = {executable.data, executable.length},
         .first_seen_ns = process->first_seen_ns};
-    ss_record_process_ranks(process->pid, &record);
+    put_ranks(process, &record);
     if (record.has_rank) {
         snprintf(label, sizeof label, "rank %u", record.rank);
     }

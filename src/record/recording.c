@@ -131,8 +131,44 @@ enum ss_status ss_recording_process(struct ss_recording *recording,
                                     const struct ss_trace_process *process, struct ss_error *err)
 {
     struct ss_process_entry *entry = ss_pages_put(&recording->processes, process->ref);
+    struct ss_trace_process record = *process;
     entry->parent_ref = process->parent_ref;
-    WRITE_TO_ALL(recording, ss_trace_writer_process, process, err);
+    record.role = entry->role;
+    WRITE_TO_ALL(recording, ss_trace_writer_process, &record, err);
+}
+
+struct role {
+    uint32_t process_ref;
+    enum ss_process_role role;
+};
+
+static enum ss_status put_role(struct ss_trace_writer *writer, const struct role *role,
+                               struct ss_error *err)
+{
+    return ss_trace_writer_role(writer, role->process_ref, role->role, err);
+}
+
+static enum ss_status write_role(struct ss_recording *recording, const struct role *role,
+                                 struct ss_error *err)
+{
+    WRITE_TO_ALL(recording, put_role, role, err);
+}
+
+enum ss_status ss_recording_role(struct ss_recording *recording, uint32_t process_ref,
+                                 enum ss_process_role role, struct ss_error *err)
+{
+    static const int strength[SS_PROCESS_ROLE_COUNT] = {[SS_PROCESS_ROLE_LAUNCHES] = 1,
+                                                        [SS_PROCESS_ROLE_TRAINS] = 2,
+                                                        [SS_PROCESS_ROLE_LOADS_DATA] = 3};
+    struct ss_process_entry *entry = ss_pages_get(&recording->processes, process_ref);
+    if (entry == NULL || strength[role] <= strength[entry->role]) {
+        return SS_OK;
+    }
+    entry->role = role;
+    SS_TRY(write_role(recording, &(struct role){process_ref, role}, err));
+    return role == SS_PROCESS_ROLE_TRAINS
+               ? ss_recording_role(recording, entry->parent_ref, SS_PROCESS_ROLE_LAUNCHES, err)
+               : SS_OK;
 }
 
 enum ss_status ss_recording_thread(struct ss_recording *recording,

@@ -65,6 +65,10 @@ uint32_t ss_recording_new_source(struct ss_recording *recording);
 #include "trace/schema.def"
 enum ss_status ss_recording_process(struct ss_recording *recording,
                                     const struct ss_trace_process *process, struct ss_error *err);
+/* What a process does, as soon as it is known: of several roles the process has the one that comes
+ * first of "loads data", "trains", "launches". The parent of a process that trains launches. */
+enum ss_status ss_recording_role(struct ss_recording *recording, uint32_t process_ref,
+                                 enum ss_process_role role, struct ss_error *err);
 enum ss_status ss_recording_thread(struct ss_recording *recording,
                                    const struct ss_trace_thread *thread, struct ss_error *err);
 enum ss_status ss_recording_frame(struct ss_recording *recording,

@@ -20,6 +20,7 @@ struct ss_open_window {
 struct ss_process_entry {
     uint32_t parent_ref;
     bool marks_steps;
+    enum ss_process_role role;
 };
 
 /* A note that waits for a file; owns its texts. */

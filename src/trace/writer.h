@@ -74,6 +74,9 @@ enum ss_status ss_trace_writer_attribute(struct ss_trace_writer *writer,
 enum ss_status ss_trace_writer_process(struct ss_trace_writer *writer,
                                        const struct ss_trace_process *process,
                                        struct ss_error *err);
+/* What a known process does has become known, or has changed. */
+enum ss_status ss_trace_writer_role(struct ss_trace_writer *writer, uint32_t process_ref,
+                                    enum ss_process_role role, struct ss_error *err);
 enum ss_status ss_trace_writer_thread(struct ss_trace_writer *writer,
                                       const struct ss_trace_thread *thread, struct ss_error *err);
 enum ss_status ss_trace_writer_frame(struct ss_trace_writer *writer,

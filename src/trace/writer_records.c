@@ -83,6 +83,21 @@ enum ss_status ss_trace_writer_process(struct ss_trace_writer *writer,
     return SS_OK;
 }
 
+enum ss_status ss_trace_writer_role(struct ss_trace_writer *writer, uint32_t process_ref,
+                                    enum ss_process_role role, struct ss_error *err)
+{
+    SS_TRY(ss_writer_make_room(writer, err));
+    struct ss_writer_process *entry = ss_writer_process_at(writer, process_ref);
+    if (entry == NULL || entry->record.role == role) {
+        return SS_OK;
+    }
+    entry->record.role = role;
+    if (!writer->options.only_used || entry->period == writer->definitions.period) {
+        ss_writer_put_process(writer, entry);
+    }
+    return SS_OK;
+}
+
 enum ss_status ss_trace_writer_thread(struct ss_trace_writer *writer,
                                       const struct ss_trace_thread *thread, struct ss_error *err)
 {

@@ -340,6 +340,23 @@ def test_ranks_are_distinguished(stepscope, python, tmp_path):
     assert labels == ["", "rank 0", "rank 1"]
 
 
+def test_who_gives_ranks_launches(stepscope, target, tmp_path):
+    out = tmp_path / "t.pftrace"
+    command = ["sh", "-c", 'RANK=3 WORLD_SIZE=4 "$@"; true', "sh", *target.command]
+    run = subprocess.Popen([stepscope, "record", "-q", "-o", out, "--", *command])
+    program = target.ready()
+    target.do("spin", 0.3)
+    target.exit()
+    assert run.wait(60) == 0
+    processes = info(stepscope, out)["processes"]
+    of = {process["pid"]: (process["role"], process["rank"]) for process in processes}
+    assert of.pop(program) == (None, 3)
+    assert list(of.values()) == [("launches", None)]
+    text = stepscope("info", out).stdout
+    shell, = (line.split() for line in text.splitlines() if line.split()[:1] == [str(*of)])
+    assert shell[6:8] == ["-", "launches"]
+
+
 def test_reused_code_objects_keep_no_old_names(stepscope, python, tmp_path):
     """Functions made by exec, each freed before the next: the same addresses again and again."""
     script = tmp_path / "reuse.py"

@@ -66,5 +66,8 @@ def test_torchrun_ranks_are_recorded(stepscope, torch_python, tmp_path):
     out = tmp_path / "t.pftrace"
     record_ranks(stepscope, out, [torchrun, "--nproc-per-node", "2", ATTENTION, "--steps", "4"],
                  timeout=300, env={"PATH": f"{torchrun.parent}:{os.environ['PATH']}"})
-    labels = sorted(p["label"] for p in trained(info(stepscope, out)))
+    whole = info(stepscope, out)
+    labels = sorted(p["label"] for p in trained(whole))
     assert labels == ["", "rank 0", "rank 1"]
+    assert {(p["role"], p["label"]) for p in trained(whole)} == {
+        ("launches", ""), ("trains", "rank 0"), ("trains", "rank 1")}

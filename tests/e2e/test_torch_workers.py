@@ -64,6 +64,10 @@ def test_four_workers_through_two_epochs(stepscope, tmp_path):
     assert iterators(stepscope, trace)[:2] == (1, 1)  # they stay
     assert said["updates"] == 24
     assert sorted(row["worker"] for row in rows) == [0, 1, 2, 3]
+    (info,) = json.loads(stepscope("info", "--format", "json", trace).stdout)["files"]
+    roles = {process["pid"]: process["role"] for process in info["processes"]}
+    assert {roles[row["pid"]] for row in rows} == {"loads data"}
+    assert roles[loader["pid"]] == "trains"
     assert [(row["batches"], row["samples"]) for row in rows] == [(6, 24)] * 4
     assert all(0 < row["busy_percent"] <= 100 and row["waiting_ns"] > 0 for row in rows)
     assert (loader["workers"], loader["prefetch_factor"], loader["asked"]) == (4, 2, 26)

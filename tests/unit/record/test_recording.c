@@ -151,6 +151,7 @@ static void count(uint32_t process, uint64_t seen)
 
 static char story[4096];
 static uint32_t pids[64];
+static enum ss_process_role roles[8]; /* by process */
 
 static void add_text(const char *text)
 {
@@ -164,6 +165,7 @@ static enum ss_status read_process(void *context, const struct ss_trace_process 
     if (process->ref < 64) {
         pids[process->ref] = (uint32_t)process->pid;
     }
+    roles[process->pid - 1000] = process->role;
     return SS_OK;
 }
 
@@ -223,6 +225,7 @@ static void expect(size_t index, const char *name, const char *text)
     story[0] = '\0';
     memset(counted, 0, sizeof counted);
     memset(pids, 0, sizeof pids);
+    memset(roles, 0, sizeof roles);
     assert_true(index < sealed_count);
     assert_string_equal(strrchr(sealed[index].output_path, '/') + 1, name);
     if (ss_trace_read(sealed[index].output_path, &visitor, NULL, &summary, &err) != SS_OK) {
@@ -344,6 +347,39 @@ static void a_window_without_a_file_costs_no_other(void **state)
     rmdir(path);
 }
 
+static void set_role(uint32_t process, enum ss_process_role role)
+{
+    assert_int_equal(ss_recording_role(recording, process, role, NULL), SS_OK);
+}
+
+/* Roles that become known before, in, and after the files of windows. */
+static void processes_have_the_strongest_role(void **state)
+{
+    (void)state;
+    begin(RANK_A, 1, 0, 0);
+    sample(RANK_A, 1, 5);
+    sample(WORKER, 0, 6);
+    set_role(WORKER, SS_PROCESS_ROLE_LOADS_DATA);
+    set_role(WORKER, SS_PROCESS_ROLE_TRAINS);
+    set_role(RANK_A, SS_PROCESS_ROLE_LAUNCHES);
+    set_role(77, SS_PROCESS_ROLE_TRAINS); /* unknown */
+    finish(RANK_A, 1, 10, 0);
+    expect(0, "w0-0.pftrace", "2@5 4@6");
+    assert_int_equal(roles[RANK_A], SS_PROCESS_ROLE_LAUNCHES);
+    assert_int_equal(roles[WORKER], SS_PROCESS_ROLE_LOADS_DATA);
+    assert_int_equal(roles[MAIN], SS_PROCESS_ROLE_UNKNOWN);
+    begin(RANK_A, 2, 20, 1);
+    sample(RANK_A, 2, 25);
+    set_role(RANK_A, SS_PROCESS_ROLE_TRAINS); /* so that its parent launches */
+    set_role(MAIN, SS_PROCESS_ROLE_UNKNOWN);
+    define(); /* again, as after an exec */
+    finish(RANK_A, 2, 30, 1);
+    expect(1, "w1-1.pftrace", "2@25");
+    assert_int_equal(roles[RANK_A], SS_PROCESS_ROLE_TRAINS);
+    assert_int_equal(roles[MAIN], SS_PROCESS_ROLE_LAUNCHES);
+    close_all();
+}
+
 static void only_the_newest_of_each_process_stay(void **state)
 {
     (void)state;
@@ -369,6 +405,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(counts_are_those_of_the_window, setup, teardown),
         cmocka_unit_test_setup_teardown(notes_are_not_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(a_window_without_a_file_costs_no_other, setup, teardown),
+        cmocka_unit_test_setup_teardown(processes_have_the_strongest_role, setup, teardown),
         cmocka_unit_test_setup_teardown(only_the_newest_of_each_process_stay, setup, teardown),
     };
     if (mkdtemp(folder) == NULL) {
