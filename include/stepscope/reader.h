@@ -9,8 +9,9 @@
  *     stepscope_reader_close(reader);
  *
  * Opening reads the whole file once and keeps the definitions: processes, threads, frames, stacks,
- * counts, tracks, names. Samples, marks and values of counters stay in the file and are passed to
- * callbacks one by one, so that memory does not grow with the length of a recording.
+ * counts, tracks, names, hosts, devices, streams, groups. Samples, marks and values of counters
+ * stay in the file and are passed to callbacks one by one, so that memory does not grow with the
+ * length of a recording.
  *
  * Definitions are identified by refs, from 1 to their count; 0 means "none". Strings are UTF-8
  * where the recorded program had UTF-8, else the recorded bytes; NUL-terminated; never NULL.
@@ -89,6 +90,13 @@ typedef struct stepscope_attribute {
     int64_t integer;
 } stepscope_attribute;
 
+typedef enum stepscope_process_role {
+    STEPSCOPE_ROLE_UNKNOWN = 0,
+    STEPSCOPE_ROLE_TRAINS = 1,     /* it marks steps */
+    STEPSCOPE_ROLE_LOADS_DATA = 2, /* for another process */
+    STEPSCOPE_ROLE_LAUNCHES = 3    /* other processes, such as ranks */
+} stepscope_process_role;
+
 typedef struct stepscope_process {
     uint32_t ref;
     uint32_t parent_ref;
@@ -101,7 +109,11 @@ typedef struct stepscope_process {
     const char *cmdline;
     const char *runtime; /* "CPython 3.11.7", "" when not Python */
     const char *executable;
-    const char *label; /* "rank 3", …; may be empty */
+    const char *label;              /* "rank 3", …; may be empty */
+    uint32_t host_ref;              /* 0: the only host of the recording */
+    uint32_t world_size;            /* ranks in the world; 0: unknown */
+    int64_t rank, local_rank, node; /* in the world, on its node, of its node; -1: unknown */
+    stepscope_process_role role;
 } stepscope_process;
 
 typedef struct stepscope_thread {
@@ -220,6 +232,8 @@ typedef struct stepscope_track {
     const char *name;                 /* domain, series, "step", "epoch"; may be empty */
     const char *unit;                 /* of a counter; may be empty */
     stepscope_counter_kind values;    /* of a counter */
+    uint32_t device_ref;              /* the device that it is about; 0: none */
+    uint32_t stream_ref;              /* the stream whose work it has; 0: none */
 } stepscope_track;
 
 /* The name of a range or an instant. */
@@ -248,7 +262,7 @@ typedef struct stepscope_value {
 } stepscope_value;
 
 /* A typed field of an event, such as the bytes of a copy; docs/reference.md lists them. Fields that
- * refer to a device, context, stream or group have its id in the file. */
+ * refer to a device, context, stream or group have its ref. */
 typedef struct stepscope_field {
     const char *name;
     const char *unit; /* may be empty */
@@ -330,6 +344,109 @@ STEPSCOPE_API stepscope_status stepscope_reader_each_counter_value(const stepsco
 STEPSCOPE_API stepscope_status stepscope_reader_each_note(const stepscope_reader *reader,
                                                           stepscope_note_visit visit, void *context,
                                                           stepscope_error *error);
+
+/* --- entities: what other records refer to ------------------------------------------------------
+ */
+
+/* A machine, as seen from one time namespace: the owner of a monotonic clock. */
+typedef struct stepscope_host {
+    uint32_t ref;
+    const char *name;
+    const char *boot_id;
+    uint64_t time_namespace; /* inode; 0: unknown */
+} stepscope_host;
+
+typedef enum stepscope_device_kind {
+    STEPSCOPE_DEVICE_OTHER = 0,
+    STEPSCOPE_DEVICE_GPU = 1
+} stepscope_device_kind;
+
+/* An accelerator. Unknown texts are empty. */
+typedef struct stepscope_device {
+    uint32_t ref;
+    stepscope_device_kind kind;
+    int64_t number; /* as its driver numbers it, from 0; -1: unknown */
+    const char *model;
+    const char *uuid;
+    const char *pci_address;
+    uint64_t memory_bytes; /* 0: unknown */
+} stepscope_device;
+
+/* Of a process on a device. */
+typedef struct stepscope_context {
+    uint32_t ref;
+    uint32_t process_ref, device_ref;
+    uint64_t number; /* as the driver numbers it */
+} stepscope_context;
+
+/* A stream or queue of a device; tracks and events refer to it. */
+typedef struct stepscope_stream {
+    uint32_t ref;
+    uint32_t device_ref, context_ref; /* 0: unknown */
+    uint64_t number;                  /* as the driver numbers it */
+    const char *name;                 /* as the program named it; may be empty */
+    int32_t priority;                 /* lower numbers go first */
+    int is_default;                   /* of its context */
+} stepscope_stream;
+
+typedef enum stepscope_group_kind {
+    STEPSCOPE_GROUP_OTHER = 0,
+    STEPSCOPE_GROUP_NCCL = 1,
+    STEPSCOPE_GROUP_MPI = 2,
+    STEPSCOPE_GROUP_GLOO = 3
+} stepscope_group_kind;
+
+/* The ranks first, first + stride, … */
+typedef struct stepscope_rank_run {
+    uint32_t first, count, stride;
+} stepscope_rank_run;
+
+/* A communication group. Its ranks, in their order, are those of the runs. */
+typedef struct stepscope_group {
+    uint32_t ref;
+    stepscope_group_kind kind;
+    uint64_t number;  /* as the library identifies it */
+    const char *name; /* as the program named it; may be empty */
+    uint32_t size;    /* number of its ranks; 0: unknown */
+    uint32_t run_count;
+    const stepscope_rank_run *runs;
+} stepscope_group;
+
+typedef enum stepscope_source_status {
+    STEPSCOPE_SOURCE_OFF = 0,
+    STEPSCOPE_SOURCE_RAN = 1,
+    STEPSCOPE_SOURCE_UNAVAILABLE = 2,
+    STEPSCOPE_SOURCE_FAILED = 3
+} stepscope_source_status;
+
+/* A source of the recorder. */
+typedef struct stepscope_source {
+    uint32_t ref;
+    stepscope_source_status status;
+    const char *name;   /* "python", "host", … */
+    const char *reason; /* why it is unavailable, or what it used */
+} stepscope_source;
+
+STEPSCOPE_API uint32_t stepscope_reader_host_count(const stepscope_reader *reader);
+STEPSCOPE_API uint32_t stepscope_reader_device_count(const stepscope_reader *reader);
+STEPSCOPE_API uint32_t stepscope_reader_context_count(const stepscope_reader *reader);
+STEPSCOPE_API uint32_t stepscope_reader_stream_count(const stepscope_reader *reader);
+STEPSCOPE_API uint32_t stepscope_reader_group_count(const stepscope_reader *reader);
+STEPSCOPE_API uint32_t stepscope_reader_source_count(const stepscope_reader *reader);
+
+/* Like stepscope_reader_process. */
+STEPSCOPE_API const stepscope_host *stepscope_reader_host(const stepscope_reader *reader,
+                                                          uint32_t ref);
+STEPSCOPE_API const stepscope_device *stepscope_reader_device(const stepscope_reader *reader,
+                                                              uint32_t ref);
+STEPSCOPE_API const stepscope_context *stepscope_reader_context(const stepscope_reader *reader,
+                                                                uint32_t ref);
+STEPSCOPE_API const stepscope_stream *stepscope_reader_stream(const stepscope_reader *reader,
+                                                              uint32_t ref);
+STEPSCOPE_API const stepscope_group *stepscope_reader_group(const stepscope_reader *reader,
+                                                            uint32_t ref);
+STEPSCOPE_API const stepscope_source *stepscope_reader_source(const stepscope_reader *reader,
+                                                              uint32_t ref);
 
 #ifdef __cplusplus
 }

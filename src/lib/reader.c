@@ -12,6 +12,10 @@ _Static_assert((int)STEPSCOPE_STATE_STOPPED == (int)SS_STATE_STOPPED &&
                    (int)STEPSCOPE_STATE_RUNNABLE == (int)SS_STATE_RUNNABLE &&
                    SS_STATE_COUNT == (int)STEPSCOPE_STATE_STOPPED + 1,
                "the public thread states are those of the trace");
+_Static_assert((int)STEPSCOPE_ROLE_LAUNCHES == (int)SS_PROCESS_ROLE_LAUNCHES &&
+                   (int)STEPSCOPE_ROLE_TRAINS == (int)SS_PROCESS_ROLE_TRAINS &&
+                   SS_PROCESS_ROLE_COUNT == (int)STEPSCOPE_ROLE_LAUNCHES + 1,
+               "the public roles are those of the trace");
 _Static_assert((int)STEPSCOPE_GIL_WAITED == (int)SS_GIL_WAITED &&
                    (int)STEPSCOPE_GIL_NONE == (int)SS_GIL_NONE &&
                    SS_GIL_COUNT == (int)STEPSCOPE_GIL_WAITED + 1,
@@ -75,12 +79,9 @@ static enum ss_status on_attribute(void *context, const struct ss_trace_attribut
     return SS_OK;
 }
 
-static enum ss_status on_source(void *context, const struct ss_trace_source *source)
+static int64_t known_rank(bool is_known, uint32_t rank)
 {
-    struct stepscope_reader *reader = context;
-    SS_READER_GROW(&reader->source_names, source->ref);
-    reader->source_names.data[source->ref - 1] = ss_reader_intern(reader, source->name);
-    return SS_OK;
+    return is_known ? (int64_t)rank : -1;
 }
 
 static enum ss_status on_process(void *context, const struct ss_trace_process *process)
@@ -99,7 +100,13 @@ static enum ss_status on_process(void *context, const struct ss_trace_process *p
                             .cmdline = ss_reader_intern(reader, process->cmdline),
                             .runtime = ss_reader_intern(reader, process->runtime),
                             .executable = ss_reader_intern(reader, process->executable),
-                            .label = ss_reader_intern(reader, process->label)};
+                            .label = ss_reader_intern(reader, process->label),
+                            .host_ref = process->host_ref,
+                            .world_size = process->world_size,
+                            .rank = known_rank(process->has_rank, process->rank),
+                            .local_rank = known_rank(process->has_local_rank, process->local_rank),
+                            .node = known_rank(process->has_node, process->node),
+                            .role = (stepscope_process_role)process->role};
     return SS_OK;
 }
 
@@ -165,9 +172,8 @@ static enum ss_status on_counts(void *context, const struct ss_trace_counts *cou
                               .retries = counts->retries,
                               .read_syscalls = counts->read_syscalls,
                               .processes_short = counts->processes_short};
-    bool named = counts->source_ref != 0 && counts->source_ref <= reader->source_names.count &&
-                 reader->source_names.data[counts->source_ref - 1] != NULL;
-    entry.source = named ? reader->source_names.data[counts->source_ref - 1] : "";
+    const stepscope_source *source = stepscope_reader_source(reader, counts->source_ref);
+    entry.source = source != NULL ? source->name : "";
     /* Counts are totals since the start: the latest of each (source, process) pair is valid. */
     for (size_t i = 0; i < reader->counts.count; i++) {
         if (reader->counts.data[i].process_ref == entry.process_ref &&
@@ -183,15 +189,17 @@ static enum ss_status on_counts(void *context, const struct ss_trace_counts *cou
 
 static enum ss_status load(struct stepscope_reader *reader, struct ss_error *err)
 {
-    static const struct ss_trace_visitor definitions = {.attribute = on_attribute,
-                                                        .source = on_source,
-                                                        .process = on_process,
-                                                        .thread = on_thread,
-                                                        .frame = on_frame,
-                                                        .stack = on_stack,
-                                                        .track = ss_reader_on_track,
-                                                        .name = ss_reader_on_name,
-                                                        .counts = on_counts};
+    static const struct ss_trace_visitor definitions = {
+#define SS_ENTITY(name, number, when, meaning) .name = ss_reader_on_##name,
+#include "trace/schema.def"
+        .attribute = on_attribute,
+        .process = on_process,
+        .thread = on_thread,
+        .frame = on_frame,
+        .stack = on_stack,
+        .track = ss_reader_on_track,
+        .name = ss_reader_on_name,
+        .counts = on_counts};
     struct ss_trace_summary summary;
     SS_TRY(ss_trace_read(reader->path, &definitions, reader, &summary, err));
     reader->summary = (stepscope_summary){.file_bytes = summary.file_bytes,
@@ -241,9 +249,9 @@ void stepscope_reader_close(stepscope_reader *reader)
     ss_vec_fini(&reader->attributes);
     ss_vec_fini(&reader->counts);
     ss_vec_fini(&reader->counts_source_ref);
-    ss_vec_fini(&reader->source_names);
     ss_vec_fini(&reader->tracks);
     ss_vec_fini(&reader->event_names);
+    ss_reader_free_entities(reader);
     ss_intern_fini(&reader->strings);
     ss_free(reader->path);
     ss_free(reader);

@@ -23,9 +23,11 @@ struct stepscope_reader {
     struct ss_vec_of(stepscope_attribute) attributes;
     struct ss_vec_of(stepscope_counts) counts;
     struct ss_vec_of(uint32_t) counts_source_ref; /* parallel to counts */
-    struct ss_vec_of(const char *) source_names;  /* by ref - 1 */
     struct ss_vec_of(stepscope_track) tracks;
     struct ss_vec_of(stepscope_event_name) event_names;
+    /* `hosts`, `devices`, …: the entities of trace/schema.def, by ref - 1 */
+#define SS_ENTITY(name, number, when, meaning) struct ss_vec_of(stepscope_##name) name##s;
+#include "trace/schema.def"
 };
 
 /* Grows the vector to `wanted` entries; new entries are zero. */
@@ -53,5 +55,11 @@ const char *ss_reader_intern(struct stepscope_reader *reader, struct ss_strview 
 /* reader_tracks.c: visitors of definitions. */
 enum ss_status ss_reader_on_track(void *context, const struct ss_trace_track *track);
 enum ss_status ss_reader_on_name(void *context, const struct ss_trace_name *name);
+
+/* reader_entities.c: ss_reader_on_host, … */
+#define SS_ENTITY(name, number, when, meaning)                                                     \
+    enum ss_status ss_reader_on_##name(void *context, const struct ss_trace_##name *record);
+#include "trace/schema.def"
+void ss_reader_free_entities(struct stepscope_reader *reader);
 
 #endif

@@ -36,7 +36,9 @@ enum ss_status ss_reader_on_track(void *context, const struct ss_trace_track *tr
                           .parent_ref = track->parent_ref,
                           .name = ss_reader_intern(reader, track->name),
                           .unit = ss_reader_intern(reader, track->unit),
-                          .values = (stepscope_counter_kind)track->counter};
+                          .values = (stepscope_counter_kind)track->counter,
+                          .device_ref = track->device_ref,
+                          .stream_ref = track->stream_ref};
     return SS_OK;
 }
 
