@@ -222,14 +222,19 @@ static void find_peak(struct ss_memory *memory, const struct scan *scan, size_t 
         memory->peak_phase == phases && at_first >= (1 - least_rise) * memory->peak;
 }
 
+/* The part of a counter's name that names the device: of "cuda:1 allocated" the first word. */
+static int device_name_length(const char *name)
+{
+    return (int)strcspn(name, " ");
+}
+
 /* For a process, the tighter of the container's limit and the machine's memory; for a device, its
  * total memory, which the process records at the device's first use. */
 static void find_limit(struct ss_memory *memory, const struct ss_model *model, const char *device)
 {
     if (memory->is_device) {
         char key[64];
-        const char *end = strchr(device, ' ');
-        snprintf(key, sizeof key, "%.*s.total_memory", (int)(end - device), device);
+        snprintf(key, sizeof key, "%.*s.total_memory", device_name_length(device), device);
         struct ss_strview total =
             ss_program_fact_text(model, ss_program_fact(model, memory->process, key));
         memory->limit = total.length > 0 ? strtod(total.data, NULL) : 0;
@@ -246,28 +251,23 @@ static void find_limit(struct ss_memory *memory, const struct ss_model *model, c
     memory->limit = memory->limit > 0 && memory->limit < (double)INT64_MAX ? memory->limit : 0;
 }
 
-/* True for an allocator's counter, such as "cuda allocated" or "cuda:1 reserved"; *what: the part
- * of the name after the device. */
-static bool is_of_device(const char *name, const char **what)
+static bool is_of_device(const struct ss_model_track *track)
 {
-    const char *blank = strchr(name, ' ');
-    *what = blank != NULL ? blank + 1 : "";
-    return blank != NULL && strncmp(name, "cuda", 4) == 0 && blank - name < 16 &&
-           (name[4] == ' ' || name[4] == ':') &&
-           (strcmp(*what, "allocated") == 0 || strcmp(*what, "reserved") == 0);
+    return track->quantity == SS_QUANTITY_DEVICE_ALLOCATED ||
+           track->quantity == SS_QUANTITY_DEVICE_RESERVED;
 }
 
 /* The counter with this memory's peak. */
 static struct ss_memory_series find_peaks(const struct ss_model *model,
-                                          const struct ss_memory *memory, const char *name,
-                                          const char *what)
+                                          const struct ss_model_track *track)
 {
     char of_device[64];
-    snprintf(of_device, sizeof of_device, "%.*speak", (int)(what - name), name);
-    return !memory->is_device
-               ? ss_memory_series_find(model, memory->process, "", ss_counter_memory_peak)
-           : strcmp(what, "allocated") == 0
-               ? ss_memory_series_find(model, memory->process, "", of_device)
+    const char *name = ss_model_text(model, track->name);
+    snprintf(of_device, sizeof of_device, "%.*s peak", device_name_length(name), name);
+    return !is_of_device(track)
+               ? ss_memory_series_find(model, track->process, "", ss_counter_memory_peak)
+           : track->quantity == SS_QUANTITY_DEVICE_ALLOCATED
+               ? ss_memory_series_find(model, track->process, "", of_device)
                : (struct ss_memory_series){0};
 }
 
@@ -287,16 +287,16 @@ static void add_memory(struct ss_memories *memories, const struct ss_model *mode
                        const struct ss_step_summary *training, const struct ss_phase_times *times)
 {
     const struct ss_model_track *track = &model->tracks.data[model->values.data[first].track];
-    const char *name = ss_model_text(model, track->name), *what;
+    const char *name = ss_model_text(model, track->name);
     struct ss_memory memory = {
-        .process = track->process, .name = track->name, .is_device = is_of_device(name, &what)};
+        .process = track->process, .name = track->name, .is_device = is_of_device(track)};
     if (!memory.is_device && strcmp(name, "memory rss") != 0) {
         return;
     }
     struct scan scan = {.training = training, .memory = &memory};
     scan.values = (struct ss_memory_series){&model->values.data[first], 0,
                                             ss_memory_series_end(model, first) - first};
-    scan.peaks = find_peaks(model, &memory, name, what);
+    scan.peaks = find_peaks(model, track);
     if (!memory.is_device) {
         scan.sampled = ss_memory_series_find(model, track->process, "usage", "resident memory");
     }

@@ -17,7 +17,10 @@
 
 /* Tracks that these figures need, for struct ss_model_load. */
 #define SS_MEMORY_TRACKS                                                                           \
-    "memory rss", ss_counter_memory_peak, "cuda*", "resident memory", "memory limit", "total"
+    "memory rss", ss_counter_memory_peak, "resident memory", "memory limit", "total"
+#define SS_MEMORY_QUANTITIES                                                                       \
+    (1u << SS_QUANTITY_DEVICE_ALLOCATED | 1u << SS_QUANTITY_DEVICE_RESERVED |                      \
+     1u << SS_QUANTITY_DEVICE_PEAK)
 
 /* Bytes. Means are over the steady-state steps that were read, NAN without any; maxima over all
  * whole steps that were read. */

@@ -166,6 +166,7 @@ const struct ss_table_kind ss_overview = {.needs = SS_NEEDS_TRACKS | SS_NEEDS_ST
                                           .sorts = ss_sorts_of_samples,
                                           .sort = SS_SORT_SELF,
                                           .tracks = ss_training_tracks,
+                                          .quantities = SS_MEMORY_QUANTITIES,
                                           .build = build};
 
 const struct ss_table_kind ss_overview_of_ranges = {.needs = SS_NEEDS_TRACKS | SS_NEEDS_STEPS,

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The floating-point operations of a training, and how operators were recorded, in the overview. */
-#include <string.h>
-
 #include "analysis/report_parts.h"
 
 static void add_figures(const struct ss_flops_figures *figures, struct ss_sentence *out)
@@ -26,17 +24,19 @@ static void add_figures(const struct ss_flops_figures *figures, struct ss_senten
 
 void ss_report_add_flops(const struct ss_report_parts *parts, struct ss_document *document)
 {
+    static const char *const headings[SS_ROUTE_COUNT] = {
+        [SS_ROUTE_UNKNOWN] = "Operators were not recorded by the callback",
+        [SS_ROUTE_ITT] = "Operators were recorded through a fallback",
+        [SS_ROUTE_NOTHING] = "Operators were not recorded"};
     const char *source = parts->facts.operator_source;
     if (parts->facts.flops.steps > 0) {
         ss_document_add(document, SS_BLOCK_HEADING)->heading =
             "Matrix products, convolutions and attention";
         add_figures(&parts->facts.flops, ss_document_add_item(document, SS_NOTE_FACT));
     }
-    if (source != NULL && source[0] != '\0' && strcmp(source, "callback") != 0 &&
-        strcmp(source, "off") != 0) {
+    if (source != NULL && source[0] != '\0' && headings[parts->facts.operator_route] != NULL) {
         ss_document_add(document, SS_BLOCK_HEADING)->heading =
-            strncmp(source, "ITT", 3) == 0 ? "Operators were recorded through a fallback"
-                                           : "Operators were not recorded";
+            headings[parts->facts.operator_route];
         ss_sentence_add_name(ss_document_add_item(document, SS_NOTE_FACT), ss_strview_of(source));
     }
 }

@@ -339,6 +339,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .accepts = SS_ACCEPTS_THREAD,
      .idle = SS_IDLE_MAIN,
      .tracks = step_tracks,
+     .quantities = SS_MEMORY_QUANTITIES,
      .build = build_steps},
     {.id = "phase",
      .summary = "phases of a step, with the line where most of each goes, and memory",
@@ -346,6 +347,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .accepts = SS_ACCEPTS_THREAD,
      .idle = SS_IDLE_MAIN,
      .tracks = step_tracks,
+     .quantities = SS_MEMORY_QUANTITIES,
      .build = build_phases},
     {.id = "op",
      .columns = "own",
@@ -370,6 +372,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .sort = SS_OPERATORS_BY_SELF,
      .groups = key_averages_groups,
      .tracks = key_averages_tracks,
+     .quantities = SS_MEMORY_QUANTITIES,
      .hides_steps = true,
      .build = build_key_averages},
     {.id = "module",
@@ -506,6 +509,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .accepts = SS_ACCEPTS_THREAD,
      .idle = SS_IDLE_MAIN,
      .tracks = step_tracks,
+     .quantities = SS_MEMORY_QUANTITIES,
      .build = build_memory},
     {.id = NULL}};
 
@@ -542,6 +546,7 @@ void ss_table_kind_load(const struct ss_table_kind *kind, const struct ss_table_
     bool of_steps = (kind->needs & SS_NEEDS_STEPS) != 0;
     load->no_tracks = (kind->needs & SS_NEEDS_TRACKS) == 0;
     load->only_tracks = kind->tracks;
+    load->only_quantities = kind->quantities;
     load->sample_phases = of_steps;
     load->max_operators = of_steps ? MOST_OPERATORS : 0;
     load->sample_ranges = (kind->needs & SS_NEEDS_SAMPLE_RANGES) != 0;

@@ -72,6 +72,7 @@ struct ss_table_kind {
     const struct ss_table_choice *sorts, *groups; /* NULL: none */
     unsigned sort;                                /* the default */
     const char *const *tracks; /* names for struct ss_model_load; NULL: all. With SS_NEEDS_TRACKS */
+    unsigned quantities;       /* for struct ss_model_load, with names */
     bool hides_steps;          /* no summary of the steps above the table */
     /* Marks the processes whose steps are needed, where they differ from the selection's; or
      * NULL. */

@@ -61,6 +61,16 @@ struct ss_training_period {
     uint64_t each_ns;                  /* per slow step */
 };
 
+/* How operators are recorded: values of the fact ss_fact_torch_operator_route. */
+enum ss_operator_route {
+    SS_ROUTE_UNKNOWN, /* no PyTorch, or a recording of version 0.1.0 by another route than these */
+    SS_ROUTE_CALLBACK,
+    SS_ROUTE_ITT,
+    SS_ROUTE_NOT_REQUESTED,
+    SS_ROUTE_NOTHING,
+    SS_ROUTE_COUNT
+};
+
 struct ss_training_facts {
     const struct ss_step_summary *steps;
     const struct ss_model *model;
@@ -75,6 +85,7 @@ struct ss_training_facts {
     double cpu_own;  /* the recorded processes' share of cpu_busy, 0 to 1 */
 
     const char *torch_version, *operator_source, *step_source;
+    enum ss_operator_route operator_route;
     int64_t threads;             /* of an operator, in each trainer */
     bool uses_cuda, records_gpu; /* CUDA was in use; times of kernels were recorded */
 

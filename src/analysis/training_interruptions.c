@@ -65,7 +65,8 @@ static void add_range(struct scan *scan, const char *domain, uint32_t process, b
     } else if (strcmp(domain, ss_domain_torch_checkpoint) == 0 && is_main) {
         facts->saves++;
         facts->saves_ns += ns;
-    } else if (strcmp(domain, "python.gc") == 0 && range->begin_ns < step->end_ns && is_main) {
+    } else if (strcmp(domain, ss_domain_python_gc) == 0 && range->begin_ns < step->end_ns &&
+               is_main) {
         add_collection(facts, step, range);
     }
 }

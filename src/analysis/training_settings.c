@@ -123,6 +123,16 @@ static bool has_kernels(const struct ss_model *model)
     return false;
 }
 
+/* Recordings of version 0.1.0 have the text only. */
+static enum ss_operator_route operator_route(const struct ss_training_facts *facts)
+{
+    int64_t route = fact_number(facts, ss_fact_torch_operator_route);
+    return route > 0 && route < SS_ROUTE_COUNT               ? (enum ss_operator_route)route
+           : strcmp(facts->operator_source, "callback") == 0 ? SS_ROUTE_CALLBACK
+           : strcmp(facts->operator_source, "off") == 0      ? SS_ROUTE_NOT_REQUESTED
+                                                             : SS_ROUTE_UNKNOWN;
+}
+
 static const char *text_or_empty(const char *text)
 {
     return text != NULL ? text : "";
@@ -132,6 +142,7 @@ void ss_training_settings_find(struct ss_training_facts *facts)
 {
     facts->torch_version = text_or_empty(fact_text(facts, ss_fact_torch_version));
     facts->operator_source = text_or_empty(fact_text(facts, ss_fact_torch_operators));
+    facts->operator_route = operator_route(facts);
     facts->step_source = text_or_empty(fact_text(facts, ss_fact_torch_steps));
     facts->threads = fact_number(facts, ss_fact_torch_threads);
     facts->uses_cuda = fact_number(facts, ss_fact_torch_cuda) > 0;

@@ -63,21 +63,27 @@ uint32_t ss_define_styled(uint32_t name, struct ss_name_style style)
     return id != 0 ? id : name;
 }
 
-static void describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c)
+static void describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c,
+                     uint32_t d)
 {
     struct ss_thread_quiet quiet;
     if (ss_thread_enter(&quiet)) {
-        ss_names_describe(kind, name, b, c);
+        ss_names_describe(kind, name, b, c, d);
         leave(&quiet);
     }
 }
 
 void ss_define_style(uint32_t name, uint32_t argb, uint32_t category)
 {
-    describe(SS_RING_DEFINE_STYLE, name, argb, category);
+    describe(SS_RING_DEFINE_STYLE, name, argb, category, SS_EVENT_TYPE_NONE);
 }
 
 void ss_define_counter(uint32_t name, uint32_t unit, uint32_t kind)
 {
-    describe(SS_RING_DEFINE_COUNTER, name, unit, kind);
+    describe(SS_RING_DEFINE_COUNTER, name, unit, kind, SS_QUANTITY_NONE);
+}
+
+void ss_define_quantity(uint32_t name, uint32_t unit, enum ss_quantity quantity)
+{
+    describe(SS_RING_DEFINE_COUNTER, name, unit, SS_RING_GAUGE, (uint32_t)quantity);
 }

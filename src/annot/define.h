@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "annot/names.h"
+#include "base/quantities.h"
 
 /* The same text gives the same number. The text is copied. */
 uint32_t ss_define_name(const char *text, size_t length);
@@ -23,5 +24,7 @@ uint32_t ss_define_styled(uint32_t name, struct ss_name_style style);
 /* Style and counter for all events with this name. */
 void ss_define_style(uint32_t name, uint32_t argb, uint32_t category);
 void ss_define_counter(uint32_t name, uint32_t unit, uint32_t kind);
+/* A counter of levels, and what it measures. */
+void ss_define_quantity(uint32_t name, uint32_t unit, enum ss_quantity quantity);
 
 #endif

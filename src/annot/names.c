@@ -229,16 +229,17 @@ uint32_t ss_names_add_function(const char *text, size_t length, uint32_t file, u
     return names->names++;
 }
 
-bool ss_names_describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c)
+bool ss_names_describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c,
+                       uint32_t d)
 {
     if (names == NULL || name == 0 || name >= names->names || c >= names->names ||
         (kind == SS_RING_DEFINE_COUNTER && (b >= names->names || c >= SS_RING_COUNTER_COUNT))) {
         return false;
     }
-    uint32_t words[2] = {b, c};
+    uint32_t words[3] = {b, c, d};
     uint32_t hash = hash_text(kind, (const char *)words, sizeof words) | 1;
     uint32_t *known = &names->described[kind == SS_RING_DEFINE_COUNTER][name];
-    struct ss_ring_definition head = {.kind = kind, .a = name, .b = b, .c = c};
+    struct ss_ring_definition head = {.kind = kind, .a = name, .b = b, .c = c, .d = d};
     if (*known == hash || !append(&head, "")) {
         return false;
     }

@@ -28,7 +28,8 @@ uint32_t ss_names_add(enum ss_ring_definition_kind kind, const char *text, size_
  * `file`: a name. 0: no room. */
 uint32_t ss_names_add_function(const char *text, size_t length, uint32_t file, uint32_t line);
 /* SS_RING_DEFINE_STYLE or _COUNTER of a name. An identical description is not added again. */
-bool ss_names_describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c);
+bool ss_names_describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c,
+                       uint32_t d);
 
 struct ss_name_style {
     uint32_t argb;           /* 0: none */

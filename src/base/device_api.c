@@ -192,6 +192,27 @@ struct ss_device_memories ss_device_memories_of(struct ss_strview name)
     return found;
 }
 
+/* --- counters -------------------------------------------------------------------------------- */
+
+enum ss_quantity ss_device_counter_quantity(struct ss_strview name)
+{
+    static const struct {
+        const char *pattern;
+        enum ss_quantity quantity;
+    } counters[] = {{"cuda allocated", SS_QUANTITY_DEVICE_ALLOCATED},
+                    {"cuda:* allocated", SS_QUANTITY_DEVICE_ALLOCATED},
+                    {"cuda reserved", SS_QUANTITY_DEVICE_RESERVED},
+                    {"cuda:* reserved", SS_QUANTITY_DEVICE_RESERVED},
+                    {"cuda peak", SS_QUANTITY_DEVICE_PEAK},
+                    {"cuda:* peak", SS_QUANTITY_DEVICE_PEAK}};
+    for (size_t i = 0; i < COUNT_OF(counters); i++) {
+        if (fits(counters[i].pattern, name)) {
+            return counters[i].quantity;
+        }
+    }
+    return SS_QUANTITY_NONE;
+}
+
 /* --- collectives ----------------------------------------------------------------------------- */
 
 bool ss_collective_scope(struct ss_strview name)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/event_types.h"
+#include "base/quantities.h"
 #include "base/strview.h"
 
 /* Of a call of a device runtime or driver: launch, synchronisation, or range. */
@@ -25,6 +26,10 @@ struct ss_device_memories {
 };
 /* Of a copy; of a memset only `to`. */
 struct ss_device_memories ss_device_memories_of(struct ss_strview name);
+
+/* Of the counters that PyTorch's hooks have of a device's memory: "cuda allocated", "cuda:1 peak".
+ */
+enum ss_quantity ss_device_counter_quantity(struct ss_strview name);
 
 /* True for the scopes with which torch.distributed's backends record their collectives. */
 bool ss_collective_scope(struct ss_strview name);

@@ -16,6 +16,7 @@
 #include "analysis/selection.h"
 #include "annot/schedule_run.h"
 #include "base/alloc.h"
+#include "base/shared_names.h"
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/record_output_convert.h"
@@ -351,13 +352,13 @@ static void print_report(const char *by, const char *path)
     }
 }
 
-/* The ranges of PyTorch are in the report anyway. */
+/* The ranges that the hooks record are in the report anyway. */
 static bool has_own_ranges(const struct ss_model *model)
 {
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_track *track = &model->tracks.data[model->ranges.data[i].track];
         bool is_marked = track->kind == SS_TRACK_RANGES || track->kind == SS_TRACK_ASYNC;
-        if (is_marked && strncmp(ss_model_text(model, track->name), "torch", 5) != 0) {
+        if (is_marked && !ss_is_shared_domain(ss_model_text(model, track->name))) {
             return true;
         }
     }

@@ -9,6 +9,7 @@
 #include "annot/facts.h"
 #include "annot/process.h"
 #include "annot/thread.h"
+#include "base/shared_names.h"
 #include "inject/torch.h"
 
 /* An argument that is no text, or no number that fits, sets an exception: the function must then
@@ -43,12 +44,16 @@ static ss_python_object *define_domain(ss_python_object *self, ss_python_object 
                         : NULL;
 }
 
-/* name, unit ("" none) → counter */
+/* name, unit ("" none)[, what it measures: enum ss_quantity] → counter */
 static ss_python_object *define_counter(ss_python_object *self, ss_python_object *const *args,
                                         ptrdiff_t count)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 2)) {
+    int64_t quantity = SS_QUANTITY_NONE;
+    if (count != 3 && !ss_torch_has_arguments(count, 2)) {
+        return NULL;
+    }
+    if (count == 3 && !number_of(args[2], &quantity)) {
         return NULL;
     }
     const char *text = ss_python.PyUnicode_AsUTF8(args[0]);
@@ -57,8 +62,8 @@ static ss_python_object *define_counter(ss_python_object *self, ss_python_object
         return NULL;
     }
     uint32_t name = ss_define_name(text, strlen(text));
-    ss_define_counter(name, unit[0] != '\0' ? ss_define_name(unit, strlen(unit)) : 0,
-                      SS_RING_GAUGE);
+    ss_define_quantity(name, unit[0] != '\0' ? ss_define_name(unit, strlen(unit)) : 0,
+                       (enum ss_quantity)quantity);
     return ss_python.PyLong_FromLongLong(name);
 }
 
@@ -215,7 +220,7 @@ static ss_python_object *on_collection(ss_python_object *self, ss_python_object 
         return NULL;
     }
     const char *what = ss_python.PyUnicode_AsUTF8(args[0]);
-    uint32_t domain = ss_define_domain("python.gc", 9);
+    uint32_t domain = ss_define_domain(ss_domain_python_gc, sizeof ss_domain_python_gc - 1);
     if (what == NULL) {
         return NULL;
     }

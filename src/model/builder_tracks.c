@@ -2,6 +2,7 @@
 /* Tracks of an input, and what lies on them. */
 #include <string.h>
 
+#include "base/device_api.h"
 #include "model/builder_state.h"
 #include "model/index.h"
 
@@ -15,13 +16,13 @@ static bool matches_only_tracks(const struct ss_model_builder *builder,
 {
     const char *name = ss_model_text(builder->model, track->name);
     for (const char *const *wanted = builder->load->only_tracks; *wanted != NULL; wanted++) {
-        size_t length = strlen(*wanted);
-        bool is_prefix = length > 0 && (*wanted)[length - 1] == '*';
-        if (is_prefix ? strncmp(*wanted, name, length - 1) == 0 : strcmp(*wanted, name) == 0) {
+        if (strcmp(*wanted, name) == 0) {
             return true;
         }
     }
-    return is_step_or_phase(track) || track->stream != 0;
+    return is_step_or_phase(track) || track->stream != 0 ||
+           (track->quantity != SS_QUANTITY_NONE &&
+            (builder->load->only_quantities >> track->quantity & 1) != 0);
 }
 
 static bool is_wanted_track(const struct ss_model_builder *builder, uint32_t track)
@@ -54,6 +55,14 @@ static uint32_t track_row(struct ss_model_builder *builder, const struct ss_mode
     return id;
 }
 
+/* Recordings of version 0.1.0 have names only. */
+static enum ss_quantity quantity_of(const struct ss_trace_track *track)
+{
+    return track->quantity == SS_QUANTITY_NONE && track->kind == SS_TRACK_COUNTER
+               ? ss_device_counter_quantity(track->name)
+               : track->quantity;
+}
+
 uint32_t ss_model_builder_track(struct ss_model_builder *builder, uint32_t id,
                                 const struct ss_trace_track *track)
 {
@@ -68,6 +77,7 @@ uint32_t ss_model_builder_track(struct ss_model_builder *builder, uint32_t id,
                                  .name = ss_model_builder_text(builder, track->name),
                                  .unit = ss_model_builder_text(builder, track->unit),
                                  .counter = track->counter,
+                                 .quantity = quantity_of(track),
                                  .rank = track->rank};
     id = id != 0 ? id : track_row(builder, &row);
     row.input = model->tracks.data[id].input;

@@ -266,6 +266,7 @@ struct ss_model_track {
     uint32_t parent;          /* a GROUP track */
     uint32_t name, unit;      /* strings */
     enum ss_counter_kind counter;
+    enum ss_quantity quantity; /* of counters: what it measures */
     int32_t rank;
 };
 
@@ -413,8 +414,10 @@ struct ss_model_load {
     bool keep_lines;   /* fill model.lines */
     bool no_tracks;    /* load no tracks: tables of samples do not need them */
     /* Of the tracks, load only steps, phases and work of devices, and the ranges and values of
-     * tracks with these names ("cuda*": a prefix); ends with NULL. NULL: all. */
+     * tracks with these names; ends with NULL. NULL: all. And of counters that measure one of these
+     * quantities: a bit 1 << SS_QUANTITY_… for each. */
     const char *const *only_tracks;
+    unsigned only_quantities;
     bool sample_phases; /* the phase and step of each sample, in totals */
     bool sample_ranges; /* the enclosing ranges of each sample, in totals */
     bool strict;        /* an unreadable raw line, or file in a folder, is an error */

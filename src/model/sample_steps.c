@@ -201,7 +201,7 @@ static void collect_lanes(const struct ss_model *model, size_t first_range, stru
         }
         const struct ss_model_track *track = &model->tracks.data[head->track];
         const char *domain = ss_model_text(model, track->name);
-        bool is_collector = strcmp(domain, "python.gc") == 0;
+        bool is_collector = strcmp(domain, ss_domain_python_gc) == 0;
         if (track->kind == SS_TRACK_RANGES && track->thread != 0 &&
             (is_collector || strcmp(domain, ss_domain_torch) == 0)) {
             ss_vec_push(lanes, (struct lane){track->thread, is_collector, first, end});

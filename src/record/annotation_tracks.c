@@ -53,12 +53,14 @@ static void on_domain(void *context, uint32_t id, struct ss_strview text)
     tracks->domains.data[id] = ss_intern_put(&tracks->names->texts, text.data, text.length);
 }
 
-static void on_counter(void *context, uint32_t name, uint32_t unit, enum ss_ring_counter kind)
+static void on_counter(void *context, const struct ss_annot_counter *counter)
 {
     struct ss_annotation_tracks *tracks = context;
-    if (name < tracks->name_entries.count && unit < tracks->name_entries.count) {
-        tracks->name_entries.data[name].unit = tracks->name_entries.data[unit].text;
-        tracks->name_entries.data[name].counter = kind;
+    if (counter->name < tracks->name_entries.count && counter->unit < tracks->name_entries.count) {
+        struct ss_track_name_entry *entry = &tracks->name_entries.data[counter->name];
+        entry->unit = tracks->name_entries.data[counter->unit].text;
+        entry->counter = counter->kind;
+        entry->quantity = counter->quantity;
     }
 }
 
@@ -174,7 +176,8 @@ uint32_t ss_tracks_of_counter(struct ss_annotation_tracks *tracks, uint32_t name
                                             .process_ref = tracks->process_ref,
                                             .name = ss_tracks_text(tracks, entry->text),
                                             .unit = ss_tracks_text(tracks, entry->unit),
-                                            .counter = (enum ss_counter_kind)entry->counter});
+                                            .counter = (enum ss_counter_kind)entry->counter,
+                                            .quantity = entry->quantity});
     }
     return entry->counter_track;
 }

@@ -17,6 +17,7 @@ struct ss_track_name_entry {
     uint32_t counter_track;
     uint32_t unit;
     enum ss_ring_counter counter;
+    enum ss_quantity quantity;
 };
 
 struct ss_track_lane {

@@ -260,10 +260,10 @@ static void on_domain(void *context, uint32_t id, struct ss_strview text)
     filter->to.domain(filter->to.context, id, text);
 }
 
-static void on_counter(void *context, uint32_t name, uint32_t unit, enum ss_ring_counter kind)
+static void on_counter(void *context, const struct ss_annot_counter *counter)
 {
     struct ss_window_filter *filter = context;
-    filter->to.counter(filter->to.context, name, unit, kind);
+    filter->to.counter(filter->to.context, counter);
 }
 
 struct ss_window_filter *ss_window_filter_new(const struct ss_annot_sink *to,

@@ -266,7 +266,8 @@ enum ss_ring_definition_kind {
     SS_RING_DEFINE_DOMAIN,   /* a: its id, the previous id + 1; text */
     SS_RING_DEFINE_STYLE,    /* a: name; b: 0xAARRGGBB, 0 none; c: category, a name, 0 none; d: kind
                                 of its events, enum ss_event_type */
-    SS_RING_DEFINE_COUNTER,  /* a: name; b: unit, a name; c: enum ss_ring_counter */
+    SS_RING_DEFINE_COUNTER,  /* a: name; b: unit, a name; c: enum ss_ring_counter; d: what it
+                                measures, enum ss_quantity */
     SS_RING_DEFINE_FUNCTION, /* as NAME, of the function that begins at line c of the file
                                 named b */
     SS_RING_DEFINE_KIND_COUNT

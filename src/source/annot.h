@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/event_types.h"
+#include "base/quantities.h"
 #include "base/strview.h"
 #include "ring/consumer.h"
 #include "source/stamp_clock.h"
@@ -67,11 +68,17 @@ struct ss_annot_name {
     enum ss_event_type type;
 };
 
+struct ss_annot_counter {
+    uint32_t name, unit; /* names */
+    enum ss_ring_counter kind;
+    enum ss_quantity quantity;
+};
+
 struct ss_annot_sink {
     void *context;
     void (*name)(void *context, const struct ss_annot_name *name);
     void (*domain)(void *context, uint32_t id, struct ss_strview text);
-    void (*counter)(void *context, uint32_t name, uint32_t unit, enum ss_ring_counter kind);
+    void (*counter)(void *context, const struct ss_annot_counter *counter);
     void (*event)(void *context, const struct ss_annot_event *event);
 };
 

@@ -25,6 +25,18 @@ static void emit_name(struct ss_annot *annot, uint32_t id)
     annot->sink.name(annot->sink.context, &name);
 }
 
+/* A newer runtime may know more quantities. */
+static void emit_counter(struct ss_annot *annot, const struct ss_ring_defined *defined)
+{
+    struct ss_annot_counter counter = {.name = defined->a,
+                                       .unit = defined->b,
+                                       .kind = (enum ss_ring_counter)defined->c,
+                                       .quantity = defined->d < SS_QUANTITY_COUNT
+                                                       ? (enum ss_quantity)defined->d
+                                                       : SS_QUANTITY_NONE};
+    annot->sink.counter(annot->sink.context, &counter);
+}
+
 void ss_annot_on_define(void *context, const struct ss_ring_defined *defined)
 {
     struct ss_annot *annot = context;
@@ -55,8 +67,7 @@ void ss_annot_on_define(void *context, const struct ss_ring_defined *defined)
         emit_name(annot, defined->a);
         break;
     case SS_RING_DEFINE_COUNTER:
-        annot->sink.counter(annot->sink.context, defined->a, defined->b,
-                            (enum ss_ring_counter)defined->c);
+        emit_counter(annot, defined);
         break;
     default:
         break;

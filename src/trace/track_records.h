@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/event_types.h"
+#include "base/quantities.h"
 #include "base/strview.h"
 
 enum ss_track_kind {
@@ -48,7 +49,8 @@ struct ss_trace_track {
     struct ss_strview name; /* RANGES, ASYNC: the domain; COUNTER: of the series */
     struct ss_strview unit; /* COUNTER: "ns", "count", "bytes", "%", "bytes/s"…; may be empty */
     enum ss_counter_kind counter;
-    int32_t rank; /* order among siblings, ascending; 0: by kind */
+    int32_t rank;              /* order among siblings, ascending; 0: by kind */
+    enum ss_quantity quantity; /* COUNTER: what it measures */
 };
 
 /* The name of ranges and instants, with its attributes. */

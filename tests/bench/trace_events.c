@@ -48,8 +48,10 @@ static enum ss_status on_track(void *context, const struct ss_trace_track *track
 {
     static const char *const kinds[] = {"ranges", "async", "counter", "steps", "phases", "group"};
     (void)context;
-    printf("{\"is\": \"track\", \"ref\": %u, \"kind\": \"%s\", \"process\": %u, \"thread\": %u",
-           track->ref, kinds[track->kind], track->process_ref, track->thread_ref);
+    printf("{\"is\": \"track\", \"ref\": %u, \"kind\": \"%s\", \"process\": %u, \"thread\": %u, "
+           "\"quantity\": %d",
+           track->ref, kinds[track->kind], track->process_ref, track->thread_ref,
+           (int)track->quantity);
     put_text("name", track->name);
     put_text("unit", track->unit);
     puts("}");

@@ -7,6 +7,7 @@ import pathlib
 import sys
 
 import pytest
+from test_annotations import Trace
 
 WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "torch_memory.py"
 MIB = 1 << 20
@@ -97,7 +98,7 @@ def test_a_program_may_fork_and_close_our_file(stepscope, tmp_path):
     assert int(child["end_bytes"]) > int(parent["end_bytes"]) + 100 * MIB
 
 
-def test_a_device_as_its_allocator_reports(stepscope, tmp_path):
+def test_a_device_as_its_allocator_reports(stepscope, tools, tmp_path):
     """No GPU: the program puts figures of its own in place of torch.cuda.memory_stats."""
     said, trace = record(stepscope, tmp_path, "--device", "--phase", "backward", "--mib", "512")
     assert said["asked"] > 4  # the first step is always read
@@ -112,3 +113,6 @@ def test_a_device_as_its_allocator_reports(stepscope, tmp_path):
     assert phases["optimizer"]["peak_max_bytes"] == 64 * MIB
     done = stepscope("report", "--by", "memory", trace)
     assert "cuda allocated" in done.stdout and "8.0 GiB" in done.stdout
+    measured = {row["name"]: row["quantity"] for row in Trace(tools, trace).rows["track"]}
+    assert [measured[f"cuda {what}"] for what in ("allocated", "reserved", "peak")] == [1, 2, 3]
+    assert measured["memory rss"] == 0

@@ -124,6 +124,14 @@ def test_a_report_has_flops_of_a_step(stepscope, recording, trace):
     assert modules["out (Linear)"] == 3 * 2 * 2 * 16 * 2
 
 
+def test_what_the_hooks_record_are_no_ranges_of_the_program(stepscope, torch_python, tmp_path):
+    """Else --stats would list ranges, as nsys does."""
+    trace = tmp_path / "t.pftrace"
+    done = stepscope("record", "--stats", "-o", trace, "--", torch_python, "-W", "ignore", COPIES)
+    assert stepscope("report", trace).stdout in done.stderr
+    assert stepscope("report", "--by", "range", trace).stdout not in done.stderr
+
+
 def test_names_have_kinds(trace, tools):
     """Kinds by category: operators and nodes of autograd are calls that PyTorch dispatches."""
     kinds = {(row["category"], row["type"]) for row in Trace(tools, trace).rows["name"]}
@@ -168,6 +176,8 @@ def test_an_unknown_libtorch_emits_through_itt(stepscope, tmp_path):
         "2.15")
     assert facts["torch.steps"] == "optimizer SGD"
     assert facts["torch.flops"] == "the arguments of operators were not found"
+    assert facts["torch.operator_route"] == "2"
+    assert "Operators were recorded through a fallback" in stepscope("report", facts["path"]).stdout
     assert {"aten::addmm", "AddmmBackward0"} <= names(events)
 
 
@@ -178,4 +188,6 @@ def test_an_unknown_libtorch_without_a_way_is_left_alone(stepscope, tmp_path):
                            environment={"INTEL_LIBITTNOTIFY64": "/nonexistent"})
     assert said["version"] == "2.99.0"
     assert facts["torch.operators"].startswith("unsupported torch version 2.99.0")
+    assert facts["torch.operator_route"] == "4"
+    assert "Operators were not recorded\n" in stepscope("report", facts["path"]).stdout
     assert facts["torch.steps"] == "optimizer SGD"

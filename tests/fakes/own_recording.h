@@ -51,12 +51,11 @@ static inline void own_on_domain(void *context, uint32_t id, struct ss_strview t
     own->domains[id] = strndup(text.data, text.length);
 }
 
-static inline void own_on_counter(void *context, uint32_t name, uint32_t unit,
-                                  enum ss_ring_counter kind)
+static inline void own_on_counter(void *context, const struct ss_annot_counter *counter)
 {
     struct own_recording *own = context;
-    own->units[name] = unit;
-    own->kinds[name] = kind;
+    own->units[counter->name] = counter->unit;
+    own->kinds[counter->name] = counter->kind;
 }
 
 __attribute__((format(printf, 2, 3))) static inline void own_say(struct own_recording *own,

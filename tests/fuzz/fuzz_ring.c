@@ -74,9 +74,12 @@ static void hear_domain(void *context, uint32_t id, struct ss_strview text)
     hear_name(context, &name);
 }
 
-static void hear_counter(void *context, uint32_t name, uint32_t unit, enum ss_ring_counter kind)
+static void hear_counter(void *context, const struct ss_annot_counter *counter)
 {
-    (void)context, (void)name, (void)unit, (void)kind;
+    (void)context;
+    if (counter->kind >= SS_RING_COUNTER_COUNT || counter->quantity >= SS_QUANTITY_COUNT) {
+        abort();
+    }
 }
 
 static void hear(void *context, const struct ss_annot_event *event)

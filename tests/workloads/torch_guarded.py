@@ -94,7 +94,7 @@ class Library:
 
     define_domain = define_name
 
-    def define_counter(self, name, unit):
+    def define_counter(self, name, unit, quantity=0):
         return next(self.numbers)
 
     def read_settings(self):

@@ -10,6 +10,9 @@ from .names import FACT_TORCH_CUDA
 from .state import state
 
 
+_MEASURES = {"allocated": 1, "reserved": 2, "peak": 3}  # src/base/quantities.h
+
+
 class _Devices:
     """Guarded by `state.lock`, except for reading `is_in_use`, which becomes true once."""
     is_in_use = False  # the program uses CUDA
@@ -45,6 +48,7 @@ def _is_used(number):
 def _watch(number, shown):
     _Devices.watched.add(number)
     watch_device(torch._C._cuda_memoryStats, number, *(
-        define_counter(f"{shown} {what}", "bytes") for what in ("allocated", "reserved", "peak")))
+        define_counter(f"{shown} {what}", "bytes", quantity)
+        for what, quantity in _MEASURES.items()))
     total = torch.cuda.get_device_properties(number).total_memory
     set_fact(shown + ".total_memory", total)

@@ -10,11 +10,15 @@ import torch
 
 from .guard import around_untraced, attempt, callback, replace
 from .libstepscope import (attach_itt, begin_check, check_device, check_list, check_product,
-                           check_sizes, end_check, find_library, set_fact_text, start_operators)
-from .names import FACT_TORCH_OPERATORS
+                           check_sizes, end_check, find_library, set_fact, set_fact_text,
+                           start_operators)
+from .names import FACT_TORCH_OPERATOR_ROUTE, FACT_TORCH_OPERATORS
 from .settings import settings
 
 _SHAPES = (5, 7, 11), (13, 3), (2, 3, 1, 4, 1, 7), (1, 2, 1, 3, 5)
+
+
+_CALLBACK, _ITT, _NOT_REQUESTED, _NOTHING = range(1, 5)  # enum ss_operator_route
 
 
 class _Route:
@@ -147,8 +151,11 @@ def record_operators():
     requested = settings.values.get("operators", "auto")
     why_not = "off" if requested == "off" else _record_by_callback(requested == "all")
     if why_not not in ("", "off") and (_Itt.ranges is not None or _record_by_itt()):
-        set_fact_text(FACT_TORCH_OPERATORS, "ITT, of one thread and its backward: " + why_not)
+        route, shown = _ITT, "ITT, of one thread and its backward: " + why_not
         why_not = ""
     else:
-        set_fact_text(FACT_TORCH_OPERATORS, why_not or "callback")
+        route = _CALLBACK if not why_not else _NOT_REQUESTED if why_not == "off" else _NOTHING
+        shown = why_not or "callback"
+    set_fact_text(FACT_TORCH_OPERATORS, shown)
+    set_fact(FACT_TORCH_OPERATOR_ROUTE, route)
     _Route.why_not = why_not

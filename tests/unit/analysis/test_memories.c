@@ -57,6 +57,8 @@ static void begin(struct made *made, unsigned steps)
     made->rss_peak = add_track(made, SS_TRACK_COUNTER, made->process, NULL, "memory peak");
     made->cuda = add_track(made, SS_TRACK_COUNTER, made->process, NULL, "cuda:1 allocated");
     made->cuda_peak = add_track(made, SS_TRACK_COUNTER, made->process, NULL, "cuda:1 peak");
+    made->model.tracks.data[made->cuda].quantity = SS_QUANTITY_DEVICE_ALLOCATED;
+    made->model.tracks.data[made->cuda_peak].quantity = SS_QUANTITY_DEVICE_PEAK;
     made->seen = add_track(made, SS_TRACK_COUNTER, made->process, "usage", "resident memory");
     made->total = add_track(made, SS_TRACK_COUNTER, 0, "memory", "total");
     made->limit = add_track(made, SS_TRACK_COUNTER, 0, "container", "memory limit");

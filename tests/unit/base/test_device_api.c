@@ -116,6 +116,25 @@ static void copies_have_memories(void **state)
     check_memories("", "", "");
 }
 
+static void counters_of_devices_measure_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum ss_quantity quantity;
+    } counters[] = {{"cuda allocated", SS_QUANTITY_DEVICE_ALLOCATED},
+                    {"cuda:12 reserved", SS_QUANTITY_DEVICE_RESERVED},
+                    {"cuda:1 peak", SS_QUANTITY_DEVICE_PEAK},
+                    {"cuda utilisation", SS_QUANTITY_NONE},
+                    {"barracuda allocated", SS_QUANTITY_NONE},
+                    {"memory rss", SS_QUANTITY_NONE},
+                    {"", SS_QUANTITY_NONE}};
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+        assert_int_equal(ss_device_counter_quantity(ss_strview_of(counters[i].name)),
+                         counters[i].quantity);
+    }
+}
+
 static void scopes_of_collectives_begin_with_their_backend(void **state)
 {
     (void)state;
@@ -132,6 +151,7 @@ int main(void)
         cmocka_unit_test(work_is_by_default_a_kernel),
         cmocka_unit_test(kernels_communicate_by_their_names),
         cmocka_unit_test(copies_have_memories),
+        cmocka_unit_test(counters_of_devices_measure_memory),
         cmocka_unit_test(scopes_of_collectives_begin_with_their_backend),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

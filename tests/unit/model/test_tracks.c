@@ -294,7 +294,8 @@ static void test_step_span_of_many_tracks(void **state)
     unlink(path);
 }
 
-/* Steps and phases are always taken, of other tracks those that are named. */
+/* Steps and phases are always taken, of other tracks those that are named, and counters that
+ * measure what is wanted, however they are called. */
 static void test_only_some_tracks(void **state)
 {
     (void)state;
@@ -305,21 +306,41 @@ static void test_only_some_tracks(void **state)
     put_track(writer, 2, "mine");
     PUT(track, writer, .ref = 3, .kind = SS_TRACK_PHASES, .process_ref = 1,
         .name = ss_strview_of("phase"));
+    PUT(track, writer, .ref = 4, .kind = SS_TRACK_COUNTER, .process_ref = 1,
+        .name = ss_strview_of("HBM in use"), .quantity = SS_QUANTITY_DEVICE_ALLOCATED);
+    PUT(track, writer, .ref = 5, .kind = SS_TRACK_COUNTER, .process_ref = 1,
+        .name = ss_strview_of("cuda:1 reserved")); /* as in version 0.1.0 */
     put_name(writer, 1, "a");
     for (uint32_t track = 1; track <= 3; track++) {
         begin(writer, 10 + track, track, 1);
         end(writer, 20 + track, track);
     }
+    for (uint32_t track = 4; track <= 5; track++) {
+        PUT(counter, writer, .time_ns = START + 15, .track_ref = track, .is_integer = true,
+            .integer = 64);
+    }
     MUST(ss_trace_writer_close(writer, must_err));
     struct ss_model model;
     load(&model, path, (struct ss_model_load){.only_tracks = wanted});
     assert_int_equal(model.ranges.count, 2);
+    assert_int_equal(model.values.count, 0);
+    ss_model_fini(&model);
+    load(&model, path,
+         (struct ss_model_load){.only_tracks = wanted,
+                                .only_quantities = 1u << SS_QUANTITY_DEVICE_ALLOCATED});
+    assert_int_equal(model.values.count, 1);
+    ss_model_fini(&model);
+    load(&model, path,
+         (struct ss_model_load){.only_tracks = none,
+                                .only_quantities = 1u << SS_QUANTITY_DEVICE_RESERVED});
+    assert_int_equal(model.values.count, 1);
     ss_model_fini(&model);
     load(&model, path, (struct ss_model_load){.only_tracks = none});
     assert_int_equal(model.ranges.count, 1);
     ss_model_fini(&model);
     load(&model, path, (struct ss_model_load){0});
     assert_int_equal(model.ranges.count, 3);
+    assert_int_equal(model.values.count, 2);
     ss_model_fini(&model);
 }
 

@@ -22,7 +22,8 @@ struct bench {
     struct ss_annot *annot;
     char log[4096]; /* "+1@10 -1@20?" : begins, ends, "?" where the end was not seen */
     uint32_t names, domains;
-    enum ss_event_type type; /* of the last name */
+    enum ss_event_type type;   /* of the last name */
+    enum ss_quantity quantity; /* of the last counter */
 };
 
 static void on_name(void *context, const struct ss_annot_name *name)
@@ -40,11 +41,11 @@ static void on_domain(void *context, uint32_t id, struct ss_strview text)
     assert_true(text.length < 100);
 }
 
-static void on_counter(void *context, uint32_t name, uint32_t unit, enum ss_ring_counter kind)
+static void on_counter(void *context, const struct ss_annot_counter *counter)
 {
-    (void)context;
-    (void)unit;
-    assert_true(name > 0 && kind < SS_RING_COUNTER_COUNT);
+    struct bench *bench = context;
+    assert_true(counter->name > 0 && counter->kind < SS_RING_COUNTER_COUNT);
+    bench->quantity = counter->quantity;
 }
 
 static void on_event(void *context, const struct ss_annot_event *event)
@@ -338,6 +339,17 @@ static void test_names_have_kinds(void **state)
     pop(&bench, 1500, 0, 1);
     ss_annot_drain(bench.annot, 2000);
     assert_int_equal(bench.type, SS_EVENT_TYPE_NONE);
+    struct ss_ring_definition counter = {
+        .kind = SS_RING_DEFINE_COUNTER, .a = 3, .b = 1, .d = SS_QUANTITY_DEVICE_PEAK};
+    ring_memory_define_head(&bench.memory, counter, "");
+    push(&bench, 2500, 0, 0, 2);
+    ss_annot_drain(bench.annot, 3000);
+    assert_int_equal(bench.quantity, SS_QUANTITY_DEVICE_PEAK);
+    counter.d = SS_QUANTITY_COUNT;
+    ring_memory_define_head(&bench.memory, counter, "");
+    pop(&bench, 3500, 0, 1);
+    ss_annot_drain(bench.annot, 4000);
+    assert_int_equal(bench.quantity, SS_QUANTITY_NONE);
     close_bench(&bench);
 }
 
