@@ -131,8 +131,14 @@ enum ss_status ss_recording_process(struct ss_recording *recording,
                                     const struct ss_trace_process *process, struct ss_error *err)
 {
     struct ss_process_entry *entry = ss_pages_put(&recording->processes, process->ref);
+    struct ss_process_entry *parent = ss_pages_get(&recording->processes, process->parent_ref);
     struct ss_trace_process record = *process;
-    entry->parent_ref = process->parent_ref;
+    if (!entry->is_child && parent != NULL) {
+        entry->parent_ref = process->parent_ref;
+        entry->is_child = true;
+        parent->children++;
+    }
+    entry->is_forgotten = false;
     record.role = entry->role;
     WRITE_TO_ALL(recording, ss_trace_writer_process, &record, err);
 }

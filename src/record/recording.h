@@ -113,8 +113,8 @@ enum ss_status ss_recording_flush(struct ss_recording *recording, struct ss_erro
 
 /* The process marks steps: it is the window owner of itself and its children. */
 void ss_recording_marks_steps(struct ss_recording *recording, uint32_t process_ref);
-/* Frees the data of a process that ended a while ago. No effect with a file per window: later files
- * may still need it. */
+/* Frees the data of a process that ended a while ago, except that it leads its descendants to their
+ * window owner. No effect with a file per window: later files may still need it. */
 void ss_recording_forget(struct ss_recording *recording, uint32_t process_ref);
 /* The nearest of the process, its parent, … that marks steps; 0: none. In any recording. */
 uint32_t ss_recording_window_owner(const struct ss_recording *recording, uint32_t process_ref);

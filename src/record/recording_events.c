@@ -13,6 +13,22 @@ void ss_recording_marks_steps(struct ss_recording *recording, uint32_t process_r
     entry->marks_steps = true;
 }
 
+/* Drops the entry of a forgotten process without children, and those of its ancestors that waited
+ * for it. */
+static void drop_entries(struct ss_recording *recording, uint32_t process_ref)
+{
+    struct ss_process_entry *entry = ss_pages_get(&recording->processes, process_ref);
+    while (entry != NULL && entry->is_forgotten && entry->children == 0) {
+        uint32_t parent_ref = entry->is_child ? entry->parent_ref : 0;
+        ss_pages_drop(&recording->processes, process_ref);
+        process_ref = parent_ref;
+        entry = ss_pages_get(&recording->processes, process_ref);
+        if (entry != NULL) {
+            entry->children--;
+        }
+    }
+}
+
 void ss_recording_forget(struct ss_recording *recording, uint32_t process_ref)
 {
     size_t remaining = 0;
@@ -25,9 +41,10 @@ void ss_recording_forget(struct ss_recording *recording, uint32_t process_ref)
         }
     }
     recording->counts.count = remaining;
-    if (recording->options->schedule ==
-        NULL) { /* else its children's windows are found through it */
-        ss_pages_drop(&recording->processes, process_ref);
+    struct ss_process_entry *entry = ss_pages_get(&recording->processes, process_ref);
+    if (entry != NULL) {
+        entry->is_forgotten = true;
+        drop_entries(recording, process_ref);
     }
     ss_trace_writer_forget(recording->single, process_ref);
 }

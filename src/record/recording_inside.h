@@ -17,8 +17,12 @@ struct ss_open_window {
     struct ss_error error;
 };
 
+/* Descendants find their window owner through it: it stays until the last of them is forgotten. */
 struct ss_process_entry {
     uint32_t parent_ref;
+    uint32_t children; /* with an entry */
+    bool is_child;     /* counted by its parent's entry */
+    bool is_forgotten;
     bool marks_steps;
     enum ss_process_role role;
 };

@@ -380,6 +380,42 @@ static void processes_have_the_strongest_role(void **state)
     close_all();
 }
 
+static void forget(uint32_t process)
+{
+    ss_recording_forget(recording, process);
+}
+
+/* The owner of the windows starts a wrapper, such as a shell, which starts a worker: one file, and
+ * a schedule that the program sets itself. */
+static void ended_wrappers_lead_to_the_window_owner(void **state)
+{
+    (void)state;
+    char path[600];
+    snprintf(path, sizeof path, "%s/single.pftrace", folder);
+    struct ss_record_options single = {.path = path, .rate_hz = 100, .clock = &manual.clock};
+    manual_clock_init(&manual, UINT64_C(5000000000000));
+    assert_int_equal(ss_recording_open(&single, &(struct ss_recording_hooks){0}, &recording, NULL),
+                     SS_OK);
+    define(); /* WORKER is a child of RANK_A, which is a child of MAIN */
+    ss_recording_marks_steps(recording, MAIN);
+    assert_int_equal(ss_recording_window_owner(recording, WORKER), MAIN);
+    forget(RANK_A);
+    assert_int_equal(ss_recording_window_owner(recording, WORKER), MAIN);
+    define(); /* again, as after an exec */
+    forget(MAIN);
+    forget(RANK_A);
+    assert_int_equal(ss_recording_window_owner(recording, WORKER), MAIN);
+    /* With the last that needs them they are gone. */
+    forget(WORKER);
+    assert_int_equal(ss_recording_window_owner(recording, WORKER), 0);
+    assert_int_equal(ss_recording_window_owner(recording, RANK_A), 0);
+    assert_int_equal(ss_recording_window_owner(recording, RANK_B), MAIN);
+    forget(RANK_B);
+    assert_int_equal(ss_recording_window_owner(recording, MAIN), 0);
+    close_all();
+    unlink(path);
+}
+
 static void only_the_newest_of_each_process_stay(void **state)
 {
     (void)state;
@@ -406,6 +442,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(notes_are_not_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(a_window_without_a_file_costs_no_other, setup, teardown),
         cmocka_unit_test_setup_teardown(processes_have_the_strongest_role, setup, teardown),
+        cmocka_unit_test(ended_wrappers_lead_to_the_window_owner),
         cmocka_unit_test_setup_teardown(only_the_newest_of_each_process_stay, setup, teardown),
     };
     if (mkdtemp(folder) == NULL) {
