@@ -83,14 +83,15 @@ void ss_hot_weight_cells(const struct ss_selection *selection, struct ss_weight 
                          struct ss_weight total, struct ss_cell *cells)
 {
     uint64_t shown = selection->shown, records = selection->records;
+    uint64_t ticks = ss_selection_error_ticks(selection, records, shown);
     double unit = shown > 0 ? 100 / (double)shown : 0;
     cells[SS_HOT_SELF_PERCENT] = ss_cell_real(unit * (double)self.samples);
     cells[SS_HOT_SELF] = ss_cell_integer((int64_t)self.samples);
     cells[SS_HOT_TOTAL_PERCENT] = ss_cell_real(unit * (double)total.samples);
     cells[SS_HOT_TOTAL] = ss_cell_integer((int64_t)total.samples);
     cells[SS_HOT_WAITING] = ss_cell_integer((int64_t)self.waiting);
-    cells[SS_HOT_SELF_PM] = ss_cell_real(ss_share_error_points(self.records, records, shown));
-    cells[SS_HOT_TOTAL_PM] = ss_cell_real(ss_share_error_points(total.records, records, shown));
+    cells[SS_HOT_SELF_PM] = ss_cell_real(ss_share_error_points(self.records, records, ticks));
+    cells[SS_HOT_TOTAL_PM] = ss_cell_real(ss_share_error_points(total.records, records, ticks));
 }
 
 double ss_hot_waiting_percent(const struct ss_cell *cells)

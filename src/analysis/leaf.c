@@ -231,7 +231,7 @@ static int by_samples(const void *a, const void *b)
 }
 
 static void fill_row(const struct ss_model *model, const struct ss_leaf_options *options,
-                     const struct leaf *leaf, uint64_t shown, uint64_t records,
+                     const struct leaf *leaf, uint64_t shown, uint64_t records, uint64_t ticks,
                      struct ss_cell *cells)
 {
     cells[COLUMN_NAME] =
@@ -248,7 +248,7 @@ static void fill_row(const struct ss_model *model, const struct ss_leaf_options 
     cells[COLUMN_PERCENT] =
         ss_cell_real(shown > 0 ? 100 * (double)leaf->samples / (double)shown : 0);
     cells[COLUMN_SAMPLES] = ss_cell_integer((int64_t)leaf->samples);
-    cells[COLUMN_PM] = ss_cell_real(ss_share_error_points(leaf->records, records, shown));
+    cells[COLUMN_PM] = ss_cell_real(ss_share_error_points(leaf->records, records, ticks));
 }
 
 void ss_leaf_table(const struct ss_selection *selection, const struct ss_leaf_options *options,
@@ -278,6 +278,7 @@ void ss_leaf_table(const struct ss_selection *selection, const struct ss_leaf_op
             continue;
         }
         fill_row(selection->model, options, &leaves->data[i], table->shown_samples, records,
+                 ss_selection_error_ticks(selection, records, table->shown_samples),
                  ss_table_add_row(table));
     }
     ss_intern_fini(&grouping.keys);

@@ -153,6 +153,9 @@ static void add_recorded(struct header *header, const struct ss_trust *trust)
     } else if (all->kind == SS_INPUT_IMPORT) {
         add_text(header, "by ", all->tool);
         add_trace_facts(header, all);
+        if (all->is_untimed) {
+            add_words(header, "weights without times");
+        }
     } else {
         add_words(header, "py-spy raw file: no times, states or losses in it");
         add_noun(header, all->lines, "line", "lines");
@@ -169,7 +172,13 @@ static void add_recorded(struct header *header, const struct ss_trust *trust)
 static void add_sampling(struct header *header, const struct ss_trust_input *all)
 {
     begin_row(header, "Sampling");
-    if (all->requested_hz > 0) {
+    if (all->kind == SS_INPUT_IMPORT && all->requested_hz > 0) {
+        struct ss_sentence *fact = add_item(header);
+        ss_sentence_add(fact, "a sample is ");
+        ss_sentence_add_duration(fact, (uint64_t)(1e9 / all->requested_hz + 0.5));
+    } else if (all->unit[0] != '\0') {
+        add_text(header, "samples count ", all->unit);
+    } else if (all->requested_hz > 0) {
         struct ss_sentence *fact = add_item(header);
         ss_sentence_add_figure(fact, all->requested_hz, 6);
         ss_sentence_add(fact, " Hz requested");
@@ -215,9 +224,9 @@ static void add_imported_events(struct header *header, const struct ss_trust_inp
 
 static void add_events(struct header *header, const struct ss_trust_input *all)
 {
-    if (all->kind == SS_INPUT_IMPORT) {
+    if (all->kind == SS_INPUT_IMPORT && all->events + all->skipped_events > 0) {
         add_imported_events(header, all);
-    } else if (all->events > 0) {
+    } else if (all->kind != SS_INPUT_IMPORT && all->events > 0) {
         begin_row(header, "Events");
         add_count(header, SS_JOINT_NONE, all->events, "marked by the program");
         add_share(header, "dropped", all->events_dropped, all->events);

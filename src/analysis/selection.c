@@ -274,6 +274,17 @@ void ss_selection_fini(struct ss_selection *selection)
     *selection = (struct ss_selection){0};
 }
 
+uint64_t ss_selection_error_ticks(const struct ss_selection *selection, uint64_t records,
+                                  uint64_t ticks)
+{
+    const struct ss_model *model = selection->model;
+    bool is_import = model->inputs.count > 0;
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        is_import = is_import && model->inputs.data[i].kind == SS_INPUT_IMPORT;
+    }
+    return is_import ? records : ticks;
+}
+
 /* --- within steps ---------------------------------------------------------------------------- */
 
 enum { FEWEST_WITHIN = 100 }; /* samples; with fewer, first steps count too */

@@ -53,6 +53,11 @@ struct ss_selection {
 enum ss_status ss_selection_init(struct ss_selection *selection, const struct ss_model *model,
                                  const struct ss_selection_options *options, struct ss_error *err);
 void ss_selection_fini(struct ss_selection *selection);
+/* What `records` with this number of ticks represent in the error of a share (uncertainty.h): the
+ * ticks; of another tool's file the records, each of which stands for its weight, whatever it is.
+ */
+uint64_t ss_selection_error_ticks(const struct ss_selection *selection, uint64_t records,
+                                  uint64_t ticks);
 /* Restricts `all` to the steps of a training: of processes with steps, the samples within steps,
  * without the first step where later ones have enough samples; of their descendants (loader
  * workers), all samples. False: too few samples fall into steps to name anything; then `within` is

@@ -161,6 +161,17 @@ static void find_absences(struct ss_trust *trust, const struct ss_model *model, 
     }
 }
 
+static void describe_import(const struct ss_model *model, const struct ss_model_input *input,
+                            struct ss_trust_input *out)
+{
+    out->tool = ss_model_text(model, input->tool);
+    out->is_untimed = input->is_untimed;
+    out->unit = ss_model_text(model, input->unit);
+    out->skipped_events = input->skipped.events;
+    out->skipped_offset = input->skipped.first_offset;
+    out->skip_reason = ss_model_text(model, input->skipped.reason);
+}
+
 static void describe_input(const struct ss_model *model, uint32_t index, struct ss_trust_input *out)
 {
     const struct ss_model_input *input = &model->inputs.data[index];
@@ -176,11 +187,8 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
                                    .samples = input->samples,
                                    .clock = model->clock_domains.data[input->clock_domain],
                                    .lines = input->lines,
-                                   .skipped_lines = input->skipped_lines,
-                                   .tool = ss_model_text(model, input->tool),
-                                   .skipped_events = input->skipped.events,
-                                   .skipped_offset = input->skipped.first_offset,
-                                   .skip_reason = ss_model_text(model, input->skipped.reason)};
+                                   .skipped_lines = input->skipped_lines};
+    describe_import(model, input, out);
     const struct ss_trace_summary *summary = &input->summary;
     if (summary->last_ns > summary->first_ns) {
         out->duration_s = (double)(summary->last_ns - summary->first_ns) / 1e9;

@@ -42,6 +42,8 @@ struct ss_trust_input {
     uint64_t samples;                         /* ticks in the model */
     uint64_t lines, skipped_lines;
     const char *tool; /* that wrote an import */
+    bool is_untimed;  /* its samples are weights without times */
+    const char *unit; /* that its samples count; "": ticks */
     uint64_t skipped_events, skipped_offset;
     const char *skip_reason; /* of the first that was skipped, at that offset */
     uint32_t processes, threads;

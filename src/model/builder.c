@@ -101,7 +101,7 @@ void ss_model_builder_attribute(struct ss_model_builder *builder,
         double rate_hz = rate_of(builder, attribute);
         if (rate_hz > 0 && rate_hz <= 1e9) {
             builder->model->inputs.data[builder->input].rate_hz = rate_hz;
-            builder->period_ns = (uint64_t)(1e9 / rate_hz);
+            builder->period_ns = (uint64_t)(1e9 / rate_hz + 0.5);
         }
     }
 }

@@ -120,26 +120,3 @@ enum ss_json_result ss_chrome_event_read(struct ss_json_cursor *cursor,
         }
     }
 }
-
-bool ss_chrome_next_member(struct ss_json_cursor *cursor, struct ss_json_text *key,
-                           struct ss_strview *value)
-{
-    bool is_end = false;
-    return ss_json_read_key(cursor, key, &is_end) == SS_JSON_OK && !is_end &&
-           ss_json_skip(cursor, value) == SS_JSON_OK;
-}
-
-struct ss_json_text ss_chrome_text(struct ss_strview value)
-{
-    struct ss_json_cursor cursor = {value.data, value.data + value.length};
-    struct ss_json_text text = {0};
-    bool is_text = value.length > 1 && value.data[0] == '"' &&
-                   ss_json_read_string(&cursor, &text) == SS_JSON_OK;
-    return is_text ? text : (struct ss_json_text){0};
-}
-
-bool ss_chrome_integer(struct ss_strview value, int64_t *number)
-{
-    struct ss_json_text text = ss_chrome_text(value);
-    return ss_json_decimal(text.raw.length > 0 ? text.raw : value, 0, number);
-}

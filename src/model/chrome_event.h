@@ -34,12 +34,4 @@ enum ss_json_result ss_chrome_event_read(struct ss_json_cursor *cursor,
 /* A number, or a text of digits, as an id. */
 struct ss_chrome_id ss_chrome_id_of_text(struct ss_json_text text);
 
-/* The members of an object, one by one: reads the key and the value unread. False: no more. */
-bool ss_chrome_next_member(struct ss_json_cursor *cursor, struct ss_json_text *key,
-                           struct ss_strview *value);
-/* The string in a value: without its quotes; empty when it is none. */
-struct ss_json_text ss_chrome_text(struct ss_strview value);
-/* The number in a value, also within quotes. False: it is none, or beyond 63 bits. */
-bool ss_chrome_integer(struct ss_strview value, int64_t *number);
-
 #endif

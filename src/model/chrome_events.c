@@ -273,7 +273,7 @@ static void add_counter(struct ss_chrome_loading *loading, const struct ss_chrom
                                     event->arguments.data + event->arguments.length};
     uint32_t process = ss_chrome_process(rows, &event->pid);
     count(loading, event->time_ns, event->time_ns);
-    while (ss_chrome_next_member(&cursor, &series, &value)) {
+    while (ss_json_next_member(&cursor, &series, &value)) {
         struct ss_trace_counter counter = {.time_ns = (uint64_t)event->time_ns};
         counter.is_integer =
             ss_json_is_integer(value) && ss_json_decimal(value, 0, &counter.integer);
@@ -315,7 +315,7 @@ static void add_flow(struct ss_chrome_loading *loading, const struct ss_chrome_e
 
 static void set_text(struct ss_chrome_loading *loading, char **text, struct ss_strview value)
 {
-    struct ss_strview plain = ss_chrome_unescaped(&loading->rows, ss_chrome_text(value));
+    struct ss_strview plain = ss_chrome_unescaped(&loading->rows, ss_json_string_in(value));
     ss_free(*text);
     *text = plain.length > 0 ? ss_strndup(plain.data, plain.length) : NULL;
 }
@@ -338,7 +338,7 @@ static void add_metadata(struct ss_chrome_loading *loading, const struct ss_chro
     }
     struct ss_json_cursor cursor = {event->arguments.data + 1,
                                     event->arguments.data + event->arguments.length};
-    while (ss_chrome_next_member(&cursor, &key, &value)) {
+    while (ss_json_next_member(&cursor, &key, &value)) {
         if (is_thread && is_text(key.raw, "name")) {
             uint32_t thread = ss_chrome_thread(rows, &event->pid, &event->tid);
             set_text(loading, &rows->threads.data[thread].name, value);

@@ -185,9 +185,9 @@ static void read_argument(struct ss_chrome_rows *rows, enum ss_chrome_kind kind,
         add_text(fields, argument->field,
                  value.data[0] == '[' && value.length > 2 ? value : (struct ss_strview){"", 0});
     } else if (argument->value == AS_STACK) {
-        add_text(fields, argument->field, stack_list(rows, ss_chrome_text(value).raw));
+        add_text(fields, argument->field, stack_list(rows, ss_json_string_in(value).raw));
     } else if (argument->value == AS_TEXT) {
-        add_text(fields, argument->field, ss_chrome_text(value).raw);
+        add_text(fields, argument->field, ss_json_string_in(value).raw);
     } else if (argument->value == AS_GRID) {
         add_grid(fields, argument->field, value);
     } else if (argument->value == AS_REAL) {
@@ -195,7 +195,7 @@ static void read_argument(struct ss_chrome_rows *rows, enum ss_chrome_kind kind,
             ss_chrome_fields_add(fields, argument->field,
                                  (struct ss_trace_value){SS_VALUE_REAL, {.real = real}});
         }
-    } else if (ss_chrome_integer(value, &number)) {
+    } else if (ss_json_integer_in(value, &number)) {
         if (argument->value == AS_CORRELATION) {
             set_correlation(fields, kind, number);
         } else {
@@ -217,7 +217,7 @@ void ss_chrome_fields_read(struct ss_chrome_rows *rows, enum ss_chrome_kind kind
         return;
     }
     struct ss_json_cursor cursor = {arguments.data + 1, arguments.data + arguments.length};
-    while (ss_chrome_next_member(&cursor, &key, &value)) {
+    while (ss_json_next_member(&cursor, &key, &value)) {
         for (size_t i = 0; i < sizeof arguments_known / sizeof *arguments_known; i++) {
             const struct argument *argument = &arguments_known[i];
             if ((argument->kinds >> kind & 1) != 0 &&

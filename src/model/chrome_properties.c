@@ -14,7 +14,7 @@ enum { MOST_RANKS = 1 << 20, MOST_PROPERTY_BYTES = 1 << 20 };
 
 bool ss_chrome_base_time(struct ss_chrome_loading *loading, struct ss_strview value)
 {
-    loading->has_base = ss_chrome_integer(value, &loading->base_ns) && loading->base_ns >= 0;
+    loading->has_base = ss_json_integer_in(value, &loading->base_ns) && loading->base_ns >= 0;
     return true;
 }
 
@@ -51,13 +51,13 @@ static void read_device(struct ss_chrome_loading *loading, struct ss_json_cursor
     struct ss_json_text key;
     struct ss_strview value, model = {"", 0};
     int64_t number = -1, bytes = 0;
-    while (ss_chrome_next_member(&object, &key, &value)) {
+    while (ss_json_next_member(&object, &key, &value)) {
         if (is_key(key, "id")) {
-            number = ss_chrome_integer(value, &number) ? number : -1;
+            number = ss_json_integer_in(value, &number) ? number : -1;
         } else if (is_key(key, "name")) {
             model = value;
         } else if (is_key(key, "totalGlobalMem")) {
-            bytes = ss_chrome_integer(value, &bytes) ? bytes : 0;
+            bytes = ss_json_integer_in(value, &bytes) ? bytes : 0;
         }
     }
     if (number < 0 || number > INT32_MAX) {
@@ -65,7 +65,7 @@ static void read_device(struct ss_chrome_loading *loading, struct ss_json_cursor
     }
     struct ss_chrome_rows *rows = &loading->rows;
     uint32_t index = ss_chrome_device(rows, number);
-    struct ss_strview plain = ss_chrome_unescaped(rows, ss_chrome_text(model));
+    struct ss_strview plain = ss_chrome_unescaped(rows, ss_json_string_in(model));
     struct ss_chrome_device *device = &rows->devices.data[index];
     ss_free(device->model);
     device->model = ss_strndup(plain.data != NULL ? plain.data : "", plain.length);
@@ -113,12 +113,12 @@ static void read_group(struct ss_chrome_loading *loading, struct ss_json_cursor 
     struct ss_strview value, ranks = {"", 0};
     struct ss_trace_group group = {.name = {"", 0}};
     int64_t number;
-    while (ss_chrome_next_member(&object, &key, &value)) {
+    while (ss_json_next_member(&object, &key, &value)) {
         if (is_key(key, "pg_name")) {
-            group.name = ss_chrome_text(value).raw;
+            group.name = ss_json_string_in(value).raw;
         } else if (is_key(key, "backend_config")) {
             group.kind = kind_of_backend(value);
-        } else if (is_key(key, "pg_size") && ss_chrome_integer(value, &number) && number > 0 &&
+        } else if (is_key(key, "pg_size") && ss_json_integer_in(value, &number) && number > 0 &&
                    number <= INT32_MAX) {
             group.size = (uint32_t)number;
         } else if (is_key(key, "ranks") && value.data[0] == '[') {
@@ -133,11 +133,11 @@ static void read_distributed(struct ss_chrome_loading *loading, struct ss_json_c
     struct ss_json_text key;
     struct ss_strview value;
     int64_t number;
-    while (ss_chrome_next_member(&object, &key, &value)) {
-        if (is_key(key, "rank") && ss_chrome_integer(value, &number) && number >= 0 &&
+    while (ss_json_next_member(&object, &key, &value)) {
+        if (is_key(key, "rank") && ss_json_integer_in(value, &number) && number >= 0 &&
             number <= INT32_MAX) {
             loading->rank = number;
-        } else if (is_key(key, "world_size") && ss_chrome_integer(value, &number) && number > 0 &&
+        } else if (is_key(key, "world_size") && ss_json_integer_in(value, &number) && number > 0 &&
                    number <= INT32_MAX) {
             loading->world_size = number;
         } else if (is_key(key, "pg_config") && value.data[0] == '[') {

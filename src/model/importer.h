@@ -59,9 +59,10 @@ struct ss_importer {
                                  bool *has_span, struct ss_error *err);
 };
 
-extern const struct ss_importer ss_importer_trace;  /* load_trace.c */
-extern const struct ss_importer ss_importer_raw;    /* load_raw.c */
-extern const struct ss_importer ss_importer_chrome; /* load_chrome.c */
+extern const struct ss_importer ss_importer_trace;      /* load_trace.c */
+extern const struct ss_importer ss_importer_raw;        /* load_raw.c */
+extern const struct ss_importer ss_importer_chrome;     /* load_chrome.c */
+extern const struct ss_importer ss_importer_speedscope; /* load_speedscope.c */
 
 /* All rows, ends with NULL. */
 extern const struct ss_importer *const ss_importers[];

@@ -13,7 +13,7 @@
 #include "model/raw_line.h"
 
 const struct ss_importer *const ss_importers[] = {&ss_importer_trace, &ss_importer_chrome,
-                                                  &ss_importer_raw, NULL};
+                                                  &ss_importer_speedscope, &ss_importer_raw, NULL};
 
 /* Formats that users mistake for an input, by their first bytes. */
 static const struct foreign {

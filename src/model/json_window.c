@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/json_window.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 
 enum { BLOCK_BYTES = 1 << 20, MOST_BYTES = 64 << 20, PROGRESS_BYTES = 8 << 20 };
 
@@ -40,6 +42,21 @@ void ss_json_window_count_skipped(struct ss_json_window *window, uint64_t offset
     if (window->skipped++ == 0) {
         window->first_skipped = offset;
         window->skip_reason = reason;
+    }
+}
+
+void ss_json_window_report(const struct ss_json_window *window)
+{
+    const char *path = window->file->path;
+    if (window->skipped > 0) {
+        ss_log(SS_WARN, "model",
+               "%s: %" PRIu64 " event%s skipped, the first at byte %" PRIu64 ": %s", path,
+               window->skipped, window->skipped == 1 ? "" : "s", window->first_skipped,
+               window->skip_reason);
+    }
+    if (window->is_cut) {
+        ss_log(SS_WARN, "model", "%s: the file ends within its events: what follows is missing",
+               path);
     }
 }
 
@@ -115,6 +132,13 @@ bool ss_json_window_begin_array(struct ss_json_window *window)
     bool is_array = peek(window) == SS_JSON_ARRAY;
     window->begin += is_array;
     return is_array;
+}
+
+bool ss_json_window_begin_object(struct ss_json_window *window)
+{
+    bool is_object = peek(window) == SS_JSON_OBJECT;
+    window->begin += is_object;
+    return is_object;
 }
 
 /* The file ends here, although its events do not. */
@@ -201,9 +225,11 @@ bool ss_json_window_key(struct ss_json_window *window, char *name, size_t size)
         if (result == SS_JSON_CUT && refill(window)) {
             continue;
         }
-        if (result != SS_JSON_OK || is_end) {
-            window->is_cut = window->is_cut || result != SS_JSON_OK;
-            window->is_over = true;
+        if (result != SS_JSON_OK) {
+            return end_cut(window);
+        }
+        if (is_end) {
+            set_begin(window, cursor.at);
             return false;
         }
         size_t length = key.raw.length < size ? key.raw.length : size - 1;
@@ -229,6 +255,24 @@ enum ss_json_result ss_json_window_value(struct ss_json_window *window, struct s
         }
         return result;
     }
+}
+
+bool ss_json_window_has_element(struct ss_json_window *window)
+{
+    enum ss_json_kind kind = peek(window);
+    if (window->is_over) {
+        return false;
+    }
+    if (kind == SS_JSON_CLOSE && window->data[window->begin] == ']') {
+        window->begin++;
+        return false;
+    }
+    return kind == SS_JSON_NOTHING || kind == SS_JSON_CLOSE ? end_cut(window) : true;
+}
+
+bool ss_json_window_element(struct ss_json_window *window, struct ss_strview *value)
+{
+    return ss_json_window_has_element(window) && ss_json_window_value(window, value) == SS_JSON_OK;
 }
 
 /* --- values of any size ----------------------------------------------------------------------- */

@@ -36,10 +36,18 @@ void ss_json_window_fini(struct ss_json_window *window);
 uint64_t ss_json_window_offset(const struct ss_json_window *window);
 void ss_json_window_count_skipped(struct ss_json_window *window, uint64_t offset,
                                   const char *reason);
+/* Warns of what was skipped. */
+void ss_json_window_report(const struct ss_json_window *window);
 /* The first byte behind white space; 0: there is none. */
 char ss_json_window_first(struct ss_json_window *window);
-/* Reads the bracket of an array; false: there is none. */
+/* Reads the bracket of an array, or the brace of an object; false: there is none. */
 bool ss_json_window_begin_array(struct ss_json_window *window);
+bool ss_json_window_begin_object(struct ss_json_window *window);
+/* The next element of the array, valid until the next call; false: it ended. An element that is no
+ * JSON ends everything. */
+bool ss_json_window_element(struct ss_json_window *window, struct ss_strview *value);
+/* Whether the array has another element, which is unread. */
+bool ss_json_window_has_element(struct ss_json_window *window);
 /* The next event of the array; false: it ended. Texts are valid until the next call. */
 bool ss_json_window_event(struct ss_json_window *window, struct ss_chrome_event *event);
 /* The next key of the object, at most `size` - 1 bytes of it; false: it ended. */

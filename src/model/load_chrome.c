@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/log.h"
 #include "model/chrome_events.h"
 #include "model/importer.h"
 #include "model/json_window.h"
@@ -81,8 +80,7 @@ static enum ss_status read_file(struct loader *loader, const struct ss_import_fi
     if (first == '[') {
         ss_json_window_begin_array(&loader->window);
         read_events(loader);
-    } else if (first == '{') {
-        loader->window.begin++;
+    } else if (ss_json_window_begin_object(&loader->window)) {
         while (read_member(loader)) {
         }
     }
@@ -99,21 +97,6 @@ static enum ss_status read_file(struct loader *loader, const struct ss_import_fi
 
 /* --- the row ---------------------------------------------------------------------------------- */
 
-static void report_skipped(const struct ss_model *model, uint32_t input, const char *path)
-{
-    const struct ss_model_skipped *skipped = &model->inputs.data[input].skipped;
-    if (skipped->events > 0) {
-        ss_log(SS_WARN, "model",
-               "%s: %" PRIu64 " event%s skipped, the first at byte %" PRIu64 ": %s", path,
-               skipped->events, skipped->events == 1 ? "" : "s", skipped->first_offset,
-               ss_model_text(model, skipped->reason));
-    }
-    if (skipped->is_cut) {
-        ss_log(SS_WARN, "model", "%s: the file ends within its events: what follows is missing",
-               path);
-    }
-}
-
 static enum ss_status load_chrome(struct ss_model *model, const struct ss_import_file *file,
                                   const struct ss_model_load *load, struct ss_error *err)
 {
@@ -128,9 +111,8 @@ static enum ss_status load_chrome(struct ss_model *model, const struct ss_import
     if (status == SS_OK) {
         status = ss_chrome_loading_end(&loader->loading, &request, err);
     }
-    uint32_t input = ss_model_builder_input(loader->loading.rows.builder);
     if (status == SS_OK && !load->quiet) {
-        report_skipped(model, input, file->path);
+        ss_json_window_report(&loader->window);
     }
     ss_chrome_loading_fini(&loader->loading);
     ss_json_window_fini(&loader->window);

@@ -98,9 +98,10 @@ void ss_model_fini(struct ss_model *model)
 
 uint32_t ss_model_new_input(struct ss_model *model, enum ss_input_kind kind, const char *path)
 {
-    ss_vec_push(
-        &model->inputs,
-        (struct ss_model_input){.kind = kind, .path = ss_intern_put_text(&model->strings, path)});
+    ss_vec_push(&model->inputs,
+                (struct ss_model_input){.kind = kind,
+                                        .path = ss_intern_put_text(&model->strings, path),
+                                        .is_untimed = kind == SS_INPUT_RAW});
     return (uint32_t)model->inputs.count - 1;
 }
 

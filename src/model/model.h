@@ -181,6 +181,8 @@ struct ss_model_input {
     struct ss_trace_summary summary; /* traces */
     uint64_t lines, skipped_lines;   /* raw; blank lines are not counted */
     struct ss_model_skipped skipped; /* imports */
+    bool is_untimed;                 /* its samples have no times: weights only, as in raw files */
+    uint32_t unit;                   /* string: what its samples count; 0: ticks */
     uint32_t tool;                   /* string: what wrote an import; 0 unknown */
     uint64_t samples;                /* ticks loaded, after filters */
     double rate_hz;                  /* requested; 0 unknown */

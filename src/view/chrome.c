@@ -233,7 +233,7 @@ static void write_head(struct ss_chrome_writing *writing)
 static enum ss_status check_times(const struct ss_model *model, struct ss_error *err)
 {
     for (size_t i = 0; i < model->inputs.count; i++) {
-        if (model->inputs.data[i].kind == SS_INPUT_RAW) {
+        if (model->inputs.data[i].is_untimed) {
             return ss_fail(err, SS_E_UNSUPPORTED,
                            "%s has no times, which Chrome trace events need; raw files can become "
                            "speedscope and flamegraph",

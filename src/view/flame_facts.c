@@ -118,7 +118,12 @@ static void put_amount(struct ss_flame_picture *picture, const struct ss_trust *
         ss_strbuf_append_text(fact, " in ");
         append_noun(fact, trust->all.processes, "process", "es");
     }
-    if (picture->rate_hz > 0) {
+    if (picture->rate_hz > 0 && trust->all.kind == SS_INPUT_IMPORT) {
+        ss_strbuf_append_text(fact, ", ");
+        ss_text_append_duration(fact, (uint64_t)(1e9 / picture->rate_hz + 0.5));
+        ss_strbuf_append_format(fact, " each: %.4g s of thread time",
+                                (double)samples / picture->rate_hz);
+    } else if (picture->rate_hz > 0) {
         ss_strbuf_append_format(fact, " at %g Hz: %.4g s of thread time", picture->rate_hz,
                                 (double)samples / picture->rate_hz);
     }

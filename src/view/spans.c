@@ -99,7 +99,7 @@ static uint64_t period_of(const struct ss_model *model, uint32_t thread)
 {
     uint32_t input = ss_thread_input(model, thread);
     double rate = input < model->inputs.count ? model->inputs.data[input].rate_hz : 0;
-    return (uint64_t)(1e9 / (rate > 0 ? rate : default_rate_hz));
+    return (uint64_t)(1e9 / (rate > 0 ? rate : default_rate_hz) + 0.5);
 }
 
 /* The time of the first tick of a sample, estimated from its weight. */
@@ -205,6 +205,13 @@ static void push_span(ss_span_list *list, struct ss_span span)
     }
 }
 
+/* Other tools' files say how long each stack lasted. */
+static bool has_exact_weights(const struct ss_model *model, uint32_t thread)
+{
+    uint32_t input = ss_thread_input(model, thread);
+    return input < model->inputs.count && model->inputs.data[input].kind == SS_INPUT_IMPORT;
+}
+
 /* Finds the end of `before` and the start of `after`. */
 static void find_boundary(const struct ss_model_sample *before, const struct ss_model_sample *after,
                           uint64_t period_ns, uint64_t *end_ns, uint64_t *start_ns)
@@ -236,11 +243,14 @@ void ss_spans_of_thread(const struct ss_spans *spans, uint32_t thread, ss_span_l
         return;
     }
     uint64_t base_ns = spans->base_ns[ss_thread_input(model, thread)];
+    bool is_exact = has_exact_weights(model, thread);
     uint64_t start_ns = first_tick(&model->samples.data[spans->order[from]], period_ns);
     for (uint32_t i = from; i < to; i++) {
         const struct ss_model_sample *sample = &model->samples.data[spans->order[i]];
         uint64_t end_ns = sample->time_ns + period_ns, next_start_ns = 0;
-        if (i + 1 < to) {
+        if (i + 1 < to && is_exact) {
+            next_start_ns = first_tick(&model->samples.data[spans->order[i + 1]], period_ns);
+        } else if (i + 1 < to) {
             find_boundary(sample, &model->samples.data[spans->order[i + 1]], period_ns, &end_ns,
                           &next_start_ns);
         }

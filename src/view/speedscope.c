@@ -228,7 +228,7 @@ static void write_profiles(struct ss_speedscope_writing *writing)
     for (uint32_t thread = 0; thread < model->threads.count && !ss_sink_failed(writing->sink);
          thread++) {
         uint32_t input = ss_thread_input(model, thread);
-        if (input < model->inputs.count && model->inputs.data[input].kind == SS_INPUT_RAW) {
+        if (input < model->inputs.count && model->inputs.data[input].is_untimed) {
             write_untimed(writing, thread, &chains);
         } else {
             write_timed(writing, thread);

@@ -56,6 +56,19 @@ enum ss_json_result ss_json_read_key(struct ss_json_cursor *cursor, struct ss_js
 /* Reads any value. Objects and arrays may nest to any depth. */
 enum ss_json_result ss_json_skip(struct ss_json_cursor *cursor, struct ss_strview *value);
 
+/* The members of an object whose brace is read, one by one, with the value unread. False: no
+ * more. */
+bool ss_json_next_member(struct ss_json_cursor *cursor, struct ss_json_text *key,
+                         struct ss_strview *value);
+/* The string in a value: without its quotes; empty when it is none. */
+struct ss_json_text ss_json_string_in(struct ss_strview value);
+/* The number in a value, also within quotes. False: it is none, or beyond 63 bits. */
+bool ss_json_integer_in(struct ss_strview value, int64_t *number);
+static inline bool ss_json_is_key(struct ss_json_text key, const char *name)
+{
+    return ss_strview_equal(key.raw, ss_strview_of(name));
+}
+
 /* Appends the text with its escapes resolved. Lone surrogates become U+FFFD. */
 void ss_json_unescape(struct ss_json_text text, struct ss_strbuf *out);
 

@@ -41,7 +41,7 @@ static uint64_t build_model(struct ss_model *model, const uint8_t *data, size_t 
 {
     uint64_t samples = 0;
     uint32_t stack = 0;
-    ss_vec_push(&model->inputs, (struct ss_model_input){.kind = SS_INPUT_RAW});
+    ss_vec_push(&model->inputs, (struct ss_model_input){.kind = SS_INPUT_RAW, .is_untimed = true});
     for (uint32_t i = 1; i <= 3; i++) {
         ss_vec_push(&model->processes,
                     (struct ss_model_process){.pid = (int32_t)i, .parent = i - 1});

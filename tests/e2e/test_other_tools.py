@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of other tools as inputs of report, flame and export: small ones written here, and recorded
+ones where they exist (tests/e2e/test_recorded_traces.py says where)."""
+
+import collections
+import json
+import os
+import pathlib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TRACES = pathlib.Path(os.environ.get("STEPSCOPE_TRACES") or ROOT.parent / "shared/data/traces")
+SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+
+
+def recorded(path):
+    file = TRACES / path
+    if not file.exists():
+        pytest.skip(f"{path} is not among the recorded traces ($STEPSCOPE_TRACES)")
+    return file, json.loads((TRACES / "facts.json").read_text())[path]["facts"]
+
+
+def rows(stepscope, path, by, *options):
+    done = stepscope("report", path, "--by", by, "--format", "json", "--num-rows", "all", *options)
+    return json.loads(done.stdout)["tables"][0]["rows"]
+
+
+# --- speedscope ----------------------------------------------------------------------------------
+
+
+def speedscope_file(path, profiles, **members):
+    frames = [{"name": "main", "file": "train.py", "line": 3},
+              {"name": "step", "file": "train.py", "line": 9},
+              {"name": "dot", "file": "/usr/lib/python3/dist-packages/numpy/core.py", "line": 5}]
+    path.write_text(json.dumps({"profiles": profiles, "$schema": SCHEMA,
+                                "shared": {"frames": frames}, **members}))
+    return path
+
+
+def weights_of(path):
+    """{(thread, names of frames): ns} of a speedscope file."""
+    file = json.loads(path.read_text())
+    units = {"seconds": 1e9, "milliseconds": 1e6, "microseconds": 1e3, "nanoseconds": 1}
+    sums = collections.Counter()
+    for profile in file["profiles"]:
+        for stack, weight in zip(profile["samples"], profile["weights"], strict=True):
+            names = tuple((file["shared"]["frames"][i]["name"], file["shared"]["frames"][i]["line"])
+                          for i in stack)
+            if stack:
+                sums[profile["name"], names] += round(weight * units[profile["unit"]])
+    return sums
+
+
+@pytest.fixture
+def sampled(tmp_path):
+    return speedscope_file(tmp_path / "a.speedscope.json", [
+        {"type": "sampled", "name": 'Process 7 Thread 7 "MainThread"', "unit": "milliseconds",
+         "startValue": 0, "endValue": 70.5, "samples": [[0], [0, 1], [0, 1, 2], [], [0, 1, 2]],
+         "weights": [10, 20, 30.25, 5, 0.25]},
+        {"type": "sampled", "name": 'Process 7 Thread 8 "loader"', "unit": "milliseconds",
+         "startValue": 1, "endValue": 3, "samples": [[2]], "weights": [2]}],
+        exporter="other 1.0")
+
+
+def test_speedscope_is_reported(stepscope, sampled):
+    functions = {row["name"]: row for row in rows(stepscope, sampled, "function")}
+    assert functions["dot"]["self_samples"] == 4 * 32.5
+    assert functions["main"]["total_samples"] == 4 * 60.5
+    threads = {row["name"]: row for row in rows(stepscope, sampled, "thread")}
+    assert threads["loader"]["self_samples"] == 8
+    header = stepscope("report", sampled).stdout
+    assert "by other 1.0" in header and "a sample is 250 µs" in header
+    within = rows(stepscope, sampled, "function", "--from", "0.010", "--to", "0.030")
+    assert [(row["name"], row["self_samples"]) for row in within] == [("step", 80), ("main", 0)]
+
+
+def test_speedscope_comes_back_as_it_was(stepscope, sampled, tmp_path):
+    copy = tmp_path / "copy.json"
+    stepscope("export", sampled, "--to", "speedscope", "--full-filenames", "-o", copy)
+    assert weights_of(copy) == weights_of(sampled)
+    # Gaps stay where they were.
+    (main, loader) = json.loads(copy.read_text())["profiles"]
+    assert main["weights"] == [10e6, 20e6, 30.25e6, 5e6, 0.25e6]
+    assert (loader["startValue"], loader["endValue"]) == (1e6, 3e6)
+
+
+def test_speedscope_becomes_other_formats(stepscope, sampled, tmp_path):
+    picture = tmp_path / "a.svg"
+    stepscope("flame", sampled, "-o", picture)
+    assert "numpy" in picture.read_text()
+    raw = stepscope("export", sampled, "--to", "raw", "-o", "-").stdout
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in raw.splitlines()) == 250
+    chrome = tmp_path / "a.json"
+    stepscope("export", sampled, "--to", "chrome", "-o", chrome)
+    assert json.loads(chrome.read_text())["traceEvents"]
+
+
+def test_ranges_survive_speedscope(stepscope, tmp_path):
+    """What stepscope exports of ranges comes back as ranges, and adds no samples."""
+    events = [{"ph": "X", "pid": 3, "tid": 3, "ts": 10 * i, "dur": 5 + i, "name": f"range {i % 2}",
+               "cat": "x"} for i in range(6)]
+    trace, copy = tmp_path / "trace.json", tmp_path / "copy.speedscope.json"
+    trace.write_text(json.dumps({"traceEvents": events}))
+    stepscope("export", trace, "--to", "speedscope", "-o", copy)
+    before, after = (rows(stepscope, path, "range") for path in (trace, copy))
+    keys = ("name", "path", "count", "total_ns", "self_ns", "tid")
+    assert [[row[key] for key in keys] for row in before] == \
+           [[row[key] for key in keys] for row in after]
+    assert len(before) == 2
+
+
+def test_speedscope_without_times(stepscope, tmp_path):
+    file = speedscope_file(tmp_path / "heap.json", [
+        {"type": "sampled", "name": "heap", "unit": "bytes", "samples": [[0], [0, 1]],
+         "weights": [4096, 1000]}])
+    assert rows(stepscope, file, "function")[0]["self_samples"] == 4096
+    assert "weights without times" in stepscope("report", file).stdout
+    assert "no times" in stepscope("report", file, "--from", "1", status=2).stderr
+    assert "no times" in stepscope("export", file, "--to", "chrome", status=None).stderr
+    copy = tmp_path / "copy.json"
+    stepscope("export", file, "--to", "speedscope", "-o", copy)
+    assert sum(json.loads(copy.read_text())["profiles"][0]["weights"]) == 5096
+
+
+def test_a_cut_speedscope_file(stepscope, sampled):
+    text = sampled.read_text()
+    sampled.write_text(text[:text.index('"shared"') + 20])
+    assert "ends before the frames" in stepscope("report", sampled, status=3).stderr
+    sampled.write_text('{"shared":' + json.dumps(json.loads(text)["shared"]) +
+                       ',"profiles":[{"unit":"seconds","samples":[[0],[1]],"weights":[1,2]},'
+                       '{"samples":[[0],[')
+    done = stepscope("report", sampled, status=3)
+    assert "3 recorded" in done.stdout and "ends within" in done.stderr
+
+
+def test_py_spy_recorded_on_a_real_machine(stepscope, tmp_path):
+    file, facts = recorded("09_pyspy/profile.speedscope.json")
+    threads = rows(stepscope, file, "thread")
+    assert len(threads) == facts["profiles"]
+    assert sum(row["self_samples"] for row in threads) == facts["total_samples"]
+    assert "a sample is 10.0 ms" in stepscope("report", file).stdout
+    copy = tmp_path / "copy.json"
+    stepscope("export", file, "--to", "speedscope", "-o", copy)
+    assert sum(weights_of(copy).values()) == round(facts["total_weight_s"] * 1e9)
+    by_stack = collections.Counter()
+    for (_, stack), ns in weights_of(file).items():
+        by_stack[stack] += ns
+    copied = collections.Counter()
+    for (_, stack), ns in weights_of(copy).items():
+        copied[stack] += ns
+    assert copied == by_stack
