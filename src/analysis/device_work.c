@@ -245,8 +245,13 @@ void ss_device_works_fini(struct ss_device_works *works)
 
 bool ss_model_has_device_work(const struct ss_model *model)
 {
+    bool has_stream = false;
     for (size_t i = 1; i < model->tracks.count; i++) {
-        if (model->tracks.data[i].stream != 0) {
+        has_stream = has_stream || model->tracks.data[i].stream != 0;
+    }
+    for (size_t i = 0; has_stream && i < model->ranges.count; i++) {
+        if (model->tracks.data[model->ranges.data[i].track].stream != 0 &&
+            is_work(type_of(model, &model->ranges.data[i]))) {
             return true;
         }
     }

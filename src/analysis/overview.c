@@ -178,9 +178,20 @@ const struct ss_table_kind ss_overview_of_ranges = {.needs = SS_NEEDS_TRACKS | S
                                                     .sort = SS_SORT_SELF,
                                                     .build = build_of_ranges};
 
+/* Other tools record no samples beside the work of devices. */
+static bool is_import(const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        if (model->inputs.data[i].kind != SS_INPUT_IMPORT) {
+            return false;
+        }
+    }
+    return model->inputs.count > 0;
+}
+
 const struct ss_table_kind *ss_overview_of(const struct ss_model *model)
 {
     bool has_ranges_only = !has_samples(model) && ss_model_has_events(model);
-    return has_ranges_only && !ss_model_has_device_work(model) ? &ss_overview_of_ranges
-                                                               : &ss_overview;
+    bool is_complete = is_import(model) && ss_model_has_device_work(model);
+    return has_ranges_only && !is_complete ? &ss_overview_of_ranges : &ss_overview;
 }
