@@ -194,7 +194,6 @@ static void join_launches(struct ss_device_works *works, const struct ss_model *
 {
     struct launches launches;
     init_launches(&launches, model);
-    works->launched = ss_alloc_zero(model->ranges.count, sizeof *works->launched);
     for (size_t i = 0; i < works->works.count; i++) {
         struct ss_device_work *work = &works->works.data[i];
         int64_t correlation;
@@ -202,11 +201,7 @@ static void join_launches(struct ss_device_works *works, const struct ss_model *
                             &correlation)) {
             work->launch = find_launch(&launches, work->process, correlation);
         }
-        if (work->launch != 0) {
-            works->launched[work->launch - 1]++;
-        } else {
-            works->without_launch++;
-        }
+        works->without_launch += work->launch == 0;
     }
     ss_free(launches.slots);
 }
@@ -240,7 +235,6 @@ void ss_device_works_fini(struct ss_device_works *works)
 {
     ss_vec_fini(&works->works);
     ss_vec_fini(&works->parts);
-    ss_free(works->launched);
 }
 
 bool ss_model_has_device_work(const struct ss_model *model)

@@ -32,7 +32,6 @@ struct ss_device_part {
 struct ss_device_works {
     struct ss_vec_of(struct ss_device_work) works; /* by process, device, begin */
     struct ss_vec_of(struct ss_device_part) parts;
-    uint32_t *launched; /* by range of the model: works that the call launched; NULL: no works */
     size_t without_launch;
 };
 

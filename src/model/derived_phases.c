@@ -11,7 +11,16 @@
 
 enum { FEWEST_UPDATES = 2 };
 
-enum part { NO_PART, DATA, FORWARD, BACKWARD, OPTIMIZER, NODE /* of autograd */, PARTS };
+enum part {
+    NO_PART,
+    DATA,
+    FORWARD,
+    BACKWARD,
+    OPTIMIZER,
+    NODE,   /* of autograd */
+    MODULE, /* an outermost one: a forward pass of a program that does not train */
+    PARTS
+};
 
 /* An outermost part, or an outermost operator (NO_PART). */
 struct interval {
@@ -77,6 +86,7 @@ static enum part part_of(const char *text, const char *category, enum ss_event_t
 
 struct deriving {
     struct ss_model *model;
+    bool *trains;   /* by process: it has a backward or an update */
     uint8_t *parts; /* by name, plus one */
     struct intervals all;
     bool *has_phases, *has_steps; /* by process */
@@ -111,9 +121,11 @@ static void collect(struct deriving *deriving, size_t first_range)
         uint32_t process = row->process;
         deriving->has_phases[process] |= row->kind == SS_TRACK_PHASES;
         deriving->has_steps[process] |= row->kind == SS_TRACK_STEPS;
+        bool is_module = row->thread != 0 && row->kind == SS_TRACK_RANGES && range->lane == 0 &&
+                         strcmp(ss_model_text(model, row->name), ss_domain_torch_module) == 0;
         bool is_torch = row->thread != 0 && row->kind == SS_TRACK_RANGES && range->lane == 0 &&
                         strcmp(ss_model_text(model, row->name), ss_domain_torch) == 0;
-        if (!is_torch || !is_of_import(model, process)) {
+        if ((!is_torch && !is_module) || !is_of_import(model, process)) {
             continue;
         }
         if (range->track != track) {
@@ -121,7 +133,8 @@ static void collect(struct deriving *deriving, size_t first_range)
             operator_until_ns = part_until_ns = 0;
         }
         uint32_t name = model->paths.data[range->path].name;
-        enum part part = part_of_name(deriving, name);
+        enum part part = is_module ? MODULE : part_of_name(deriving, name);
+        deriving->trains[process] |= part == NODE || part == BACKWARD || part == OPTIMIZER;
         bool is_operator =
             part == NO_PART && model->names.data[name].type == SS_EVENT_TYPE_operator;
         uint64_t *until_ns = is_operator ? &operator_until_ns : &part_until_ns;
@@ -186,7 +199,7 @@ static size_t end_of_backward(const struct intervals *all, size_t i, size_t end,
     return i;
 }
 
-static void find_phases(const struct intervals *all, size_t first, size_t end,
+static void find_phases(const struct intervals *all, size_t first, size_t end, bool trains,
                         struct intervals *phases)
 {
     struct open_forward open = {0};
@@ -209,10 +222,12 @@ static void find_phases(const struct intervals *all, size_t first, size_t end,
             continue;
         }
         i++;
-        if (!one->is_main) {
+        if (!one->is_main || (one->part == MODULE && trains)) {
             continue;
         }
-        if (one->part == NO_PART) {
+        if (one->part == MODULE) {
+            push(phases, one, FORWARD, one->begin_ns, one->end_ns);
+        } else if (one->part == NO_PART) {
             open.begin_ns = open.begin_ns == 0 ? one->begin_ns : open.begin_ns;
             open.end_ns = one->end_ns;
         } else {
@@ -304,7 +319,7 @@ static void derive(struct deriving *deriving)
         }
         struct intervals phases = {0};
         if (!deriving->has_phases[process]) {
-            find_phases(all, first, end, &phases);
+            find_phases(all, first, end, deriving->trains[process], &phases);
         }
         if (phases.count > 0) {
             add_phases(deriving->model, &phases);
@@ -320,6 +335,7 @@ void ss_load_derive_phases(struct ss_model *model, size_t first_range)
 {
     struct deriving deriving = {.model = model};
     deriving.parts = ss_alloc_zero(model->names.count + 1, sizeof *deriving.parts);
+    deriving.trains = ss_alloc_zero(model->processes.count, sizeof *deriving.trains);
     deriving.has_phases = ss_alloc_zero(model->processes.count, sizeof *deriving.has_phases);
     deriving.has_steps = ss_alloc_zero(model->processes.count, sizeof *deriving.has_steps);
     collect(&deriving, first_range);
@@ -329,6 +345,7 @@ void ss_load_derive_phases(struct ss_model *model, size_t first_range)
     }
     ss_vec_fini(&deriving.all);
     ss_free(deriving.parts);
+    ss_free(deriving.trains);
     ss_free(deriving.has_phases);
     ss_free(deriving.has_steps);
 }

@@ -55,6 +55,13 @@ static enum pass pass_of(const char *name)
 static void collect(const struct ss_model *model, size_t first_range, struct evidence *evidence,
                     struct phases *phases)
 {
+    for (uint32_t i = 1; i < model->tracks.count; i++) { /* it may have no step yet */
+        const struct ss_model_track *track = &model->tracks.data[i];
+        if (track->kind == SS_TRACK_STEPS &&
+            model->inputs.data[track->input].kind == SS_INPUT_IMPORT) {
+            evidence[track->process].track = i;
+        }
+    }
     for (size_t i = first_range; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         const struct ss_model_track *track = &model->tracks.data[range->track];
