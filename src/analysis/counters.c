@@ -10,20 +10,25 @@
 #include "base/strbuf.h"
 
 static const struct ss_column columns[SS_COUNTER_COLUMNS] = {
-    [SS_COUNTER_NAME] = {.key = "name"},
-    [SS_COUNTER_GROUP] = {.key = "group"},
+    [SS_COUNTER_NAME] = {.key = "name", .comparison = SS_COMPARES_KEY},
+    [SS_COUNTER_GROUP] = {.key = "group", .comparison = SS_COMPARES_KEY},
     [SS_COUNTER_PID] = {.key = "pid"},
     [SS_COUNTER_TID] = {.key = "tid"},
-    [SS_COUNTER_UNIT] = {.key = "unit"},
+    [SS_COUNTER_UNIT] = {.key = "unit", .comparison = SS_COMPARES_KEY},
     [SS_COUNTER_KIND] = {.key = "kind"},
     [SS_COUNTER_COUNT] = {.key = "count", .unit = "values"},
     [SS_COUNTER_MIN] = {.key = "min", .unit = "unit of the row"},
-    [SS_COUNTER_MEAN] = {.key = "mean", .unit = "unit of the row"},
+    [SS_COUNTER_MEAN] = {.key = "mean",
+                         .unit = "unit of the row",
+                         .comparison = SS_COMPARES_LEVEL,
+                         .leads = true},
     [SS_COUNTER_P50] = {.key = "p50", .unit = "unit of the row"},
     [SS_COUNTER_P95] = {.key = "p95", .unit = "unit of the row"},
-    [SS_COUNTER_MAX] = {.key = "max", .unit = "unit of the row"},
+    [SS_COUNTER_MAX] = {.key = "max", .unit = "unit of the row", .comparison = SS_COMPARES_LEVEL},
     [SS_COUNTER_LAST] = {.key = "last", .unit = "unit of the row"},
-    [SS_COUNTER_RATE] = {.key = "rate_per_s", .unit = "unit of the row, per second"},
+    [SS_COUNTER_RATE] = {.key = "rate_per_s",
+                         .unit = "unit of the row, per second",
+                         .comparison = SS_COMPARES_LEVEL},
 };
 
 enum { MAX_GROUP_TEXT = 1 << 16 };

@@ -14,12 +14,12 @@ const char *const ss_flops_tracks[] = {ss_domain_torch_flops, ss_domain_torch,
                                        ss_domain_torch_module, ss_domain_torch_compile, NULL};
 
 static const struct ss_column columns[SS_FLOPS_COLUMNS] = {
-    [SS_FLOPS_KIND] = {.key = "kind"},
-    [SS_FLOPS_NAME] = {.key = "name"},
-    [SS_FLOPS_COUNT] = {.key = "flops_per_step", .unit = "flops"},
+    [SS_FLOPS_KIND] = {.key = "kind", .comparison = SS_COMPARES_KEY},
+    [SS_FLOPS_NAME] = {.key = "name", .comparison = SS_COMPARES_KEY},
+    [SS_FLOPS_COUNT] = {.key = "flops_per_step", .unit = "flops", .comparison = SS_COMPARES_STEP},
     [SS_FLOPS_PERCENT] = {.key = "percent", .unit = "percent"},
     [SS_FLOPS_CALLS] = {.key = "calls_per_step", .unit = "calls"},
-    [SS_FLOPS_TIME] = {.key = "time_per_step_ns", .unit = "ns"},
+    [SS_FLOPS_TIME] = {.key = "time_per_step_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
     [SS_FLOPS_RATE] = {.key = "flops_per_s", .unit = "flops/s"},
     [SS_FLOPS_PEAK] = {.key = "peak_flops_per_s", .unit = "flops/s"},
     [SS_FLOPS_PEAK_PERCENT] = {.key = "peak_percent", .unit = "percent"},

@@ -9,20 +9,27 @@
 #include "base/intern.h"
 
 const struct ss_column ss_hot_columns[SS_HOT_COUNT] = {
-    [SS_HOT_NAME] = {.key = "name"},
-    [SS_HOT_PATH] = {.key = "path"},
-    [SS_HOT_LINE] = {.key = "line"},
+    [SS_HOT_NAME] = {.key = "name", .comparison = SS_COMPARES_KEY},
+    [SS_HOT_PATH] = {.key = "path", .comparison = SS_COMPARES_KEY},
+    [SS_HOT_LINE] = {.key = "line", .comparison = SS_COMPARES_LINE},
     [SS_HOT_PID] = {.key = "pid"},
     [SS_HOT_TID] = {.key = "tid"},
     [SS_HOT_SELF_PERCENT] = {.key = "self_percent", .unit = "percent"},
-    [SS_HOT_SELF] = {.key = "self_samples", .unit = "samples"},
+    [SS_HOT_SELF] = {.key = "self_samples",
+                     .unit = "samples",
+                     .comparison = SS_COMPARES_SUM,
+                     .leads = true,
+                     .error_key = "self_pm"},
     [SS_HOT_TOTAL_PERCENT] = {.key = "total_percent", .unit = "percent"},
-    [SS_HOT_TOTAL] = {.key = "total_samples", .unit = "samples"},
+    [SS_HOT_TOTAL] = {.key = "total_samples", .unit = "samples", .comparison = SS_COMPARES_SUM},
     [SS_HOT_SELF_PM] = {.key = "self_pm", .unit = "points"},
     [SS_HOT_TOTAL_PM] = {.key = "total_pm", .unit = "points"},
     [SS_HOT_WAITING] = {.key = "self_waiting_samples", .unit = "samples", .not_in_csv = true},
     [SS_HOT_DEPTH] = {.key = "depth", .not_in_csv = true},
     [SS_HOT_PARENT] = {.key = "parent", .not_in_csv = true},
+    [SS_HOT_FIRST_LINE] = {.key = "first_line",
+                           .not_in_csv = true,
+                           .comparison = SS_COMPARES_FIRST_LINE},
 };
 
 struct ss_weight *ss_stack_weights(const struct ss_selection *selection)
@@ -76,6 +83,9 @@ void ss_hot_frame_cells(const struct ss_model *model, enum ss_hotspots_by by, ui
     int32_t line = by == SS_BY_LINE ? frame->line : frame->first_line;
     if (by != SS_BY_FILE && line >= 0) {
         cells[SS_HOT_LINE] = ss_cell_integer(line);
+    }
+    if (by != SS_BY_FILE && frame->first_line >= 0) {
+        cells[SS_HOT_FIRST_LINE] = ss_cell_integer(frame->first_line);
     }
 }
 

@@ -64,6 +64,7 @@ enum ss_hotspots_column {
     SS_HOT_WAITING,
     SS_HOT_DEPTH,
     SS_HOT_PARENT,
+    SS_HOT_FIRST_LINE, /* of the function; of rows by function and line */
     SS_HOT_COUNT
 };
 

@@ -21,14 +21,17 @@ enum {
 };
 
 static const struct ss_column columns[COLUMN_COUNT] = {
-    [COLUMN_NAME] = {.key = "name"},
-    [COLUMN_PATH] = {.key = "path"},
+    [COLUMN_NAME] = {.key = "name", .comparison = SS_COMPARES_KEY},
+    [COLUMN_PATH] = {.key = "path", .comparison = SS_COMPARES_KEY},
     [COLUMN_LINE] = {.key = "line"},
-    [COLUMN_LIBRARY_NAME] = {.key = "library_function_name"},
-    [COLUMN_LIBRARY_PATH] = {.key = "library_function_path"},
+    [COLUMN_LIBRARY_NAME] = {.key = "library_function_name", .comparison = SS_COMPARES_KEY},
+    [COLUMN_LIBRARY_PATH] = {.key = "library_function_path", .comparison = SS_COMPARES_KEY},
     [COLUMN_LIBRARY_LINE] = {.key = "library_function_line"},
     [COLUMN_PERCENT] = {.key = "percent", .unit = "percent"},
-    [COLUMN_SAMPLES] = {.key = "samples", .unit = "samples"},
+    [COLUMN_SAMPLES] = {.key = "samples",
+                        .unit = "samples",
+                        .comparison = SS_COMPARES_SUM,
+                        .error_key = "percent_pm"},
     [COLUMN_PM] = {.key = "percent_pm", .unit = "points", .not_in_csv = true},
 };
 

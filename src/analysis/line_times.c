@@ -13,12 +13,15 @@ enum {
 };
 
 static const struct ss_column columns[SS_LINE_TIME_COLUMNS] = {
-    [SS_LINE_TIME_FUNCTION] = {.key = "function"},
-    [SS_LINE_TIME_PATH] = {.key = "path"},
-    [SS_LINE_TIME_FIRST_LINE] = {.key = "first_line"},
-    [SS_LINE_TIME_LINE] = {.key = "line"},
-    [SS_LINE_TIME_HITS] = {.key = "hits"},
-    [SS_LINE_TIME_TOTAL] = {.key = "total_ns", .unit = "ns"},
+    [SS_LINE_TIME_FUNCTION] = {.key = "function", .comparison = SS_COMPARES_KEY},
+    [SS_LINE_TIME_PATH] = {.key = "path", .comparison = SS_COMPARES_KEY},
+    [SS_LINE_TIME_FIRST_LINE] = {.key = "first_line", .comparison = SS_COMPARES_FIRST_LINE},
+    [SS_LINE_TIME_LINE] = {.key = "line", .comparison = SS_COMPARES_LINE},
+    [SS_LINE_TIME_HITS] = {.key = "hits", .comparison = SS_COMPARES_SUM},
+    [SS_LINE_TIME_TOTAL] = {.key = "total_ns",
+                            .unit = "ns",
+                            .comparison = SS_COMPARES_SUM,
+                            .leads = true},
     [SS_LINE_TIME_PER_HIT] = {.key = "per_hit_ns", .unit = "ns"},
     [SS_LINE_TIME_PERCENT] = {.key = "percent", .unit = "of the function's total_ns"},
     [SS_LINE_TIME_CONTENTS] = {.key = "contents"},

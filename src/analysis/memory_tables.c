@@ -8,11 +8,14 @@ static const char no_memory[] =
     "no memory: it is read between the steps and phases of a PyTorch training (stepscope info)";
 
 static const struct ss_column memory_columns[SS_MEMORY_COLUMNS] = {
-    [SS_MEMORY_NAME] = {.key = "name"},
+    [SS_MEMORY_NAME] = {.key = "name", .comparison = SS_COMPARES_KEY},
     [SS_MEMORY_PID] = {.key = "pid"},
     [SS_MEMORY_START] = {.key = "start_bytes", .unit = "bytes"},
-    [SS_MEMORY_END] = {.key = "end_bytes", .unit = "bytes"},
-    [SS_MEMORY_PEAK] = {.key = "peak_bytes", .unit = "bytes"},
+    [SS_MEMORY_END] = {.key = "end_bytes", .unit = "bytes", .comparison = SS_COMPARES_LEVEL},
+    [SS_MEMORY_PEAK] = {.key = "peak_bytes",
+                        .unit = "bytes",
+                        .comparison = SS_COMPARES_LEVEL,
+                        .leads = true},
     [SS_MEMORY_PER_STEP] = {.key = "bytes_per_step", .unit = "bytes per step"},
     [SS_MEMORY_PEAK_PHASE] = {.key = "peak_phase"},
     [SS_MEMORY_PEAK_STEP] = {.key = "peak_step"},
@@ -91,15 +94,20 @@ void ss_memory_table(const struct ss_memories *memories, const struct ss_selecti
 }
 
 static const struct ss_column phase_columns[SS_MEMORY_PHASE_COLUMNS] = {
-    [SS_MEMORY_PHASE_NAME] = {.key = "name"},
+    [SS_MEMORY_PHASE_NAME] = {.key = "name", .comparison = SS_COMPARES_KEY},
     [SS_MEMORY_PHASE_PID] = {.key = "pid"},
-    [SS_MEMORY_PHASE] = {.key = "phase"},
+    [SS_MEMORY_PHASE] = {.key = "phase", .comparison = SS_COMPARES_KEY},
     [SS_MEMORY_PHASE_STEPS] = {.key = "steps"},
     [SS_MEMORY_PHASE_END] = {.key = "end_mean_bytes", .unit = "bytes"},
     [SS_MEMORY_PHASE_END_MAX] = {.key = "end_max_bytes", .unit = "bytes"},
-    [SS_MEMORY_PHASE_CHANGE] = {.key = "change_mean_bytes", .unit = "bytes"},
+    [SS_MEMORY_PHASE_CHANGE] = {.key = "change_mean_bytes",
+                                .unit = "bytes",
+                                .comparison = SS_COMPARES_LEVEL},
     [SS_MEMORY_PHASE_CHANGE_MAX] = {.key = "change_max_bytes", .unit = "bytes"},
-    [SS_MEMORY_PHASE_PEAK] = {.key = "peak_mean_bytes", .unit = "bytes"},
+    [SS_MEMORY_PHASE_PEAK] = {.key = "peak_mean_bytes",
+                              .unit = "bytes",
+                              .comparison = SS_COMPARES_LEVEL,
+                              .leads = true},
     [SS_MEMORY_PHASE_PEAK_MAX] = {.key = "peak_max_bytes", .unit = "bytes"},
 };
 

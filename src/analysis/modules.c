@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/modules.h"
 
+#include "analysis/call_errors.h"
 #include "analysis/call_rows.h"
 #include "analysis/distribution.h"
 #include "analysis/module_backward.h"
@@ -8,14 +9,17 @@
 #include "base/shared_names.h"
 
 static const struct ss_column columns[SS_MODULE_COLUMNS] = {
-    [SS_MODULE_NAME] = {.key = "name"},
+    [SS_MODULE_NAME] = {.key = "name", .comparison = SS_COMPARES_KEY},
     [SS_MODULE_PHASE] = {.key = "phase"},
     [SS_MODULE_PID] = {.key = "pid"},
     [SS_MODULE_TID] = {.key = "tid"},
     [SS_MODULE_THREAD] = {.key = "thread"},
-    [SS_MODULE_CALLS] = {.key = "calls", .unit = "calls"},
+    [SS_MODULE_CALLS] = {.key = "calls", .unit = "calls", .comparison = SS_COMPARES_RUN_SUM},
     [SS_MODULE_SELF] = {.key = "self_ns", .unit = "ns"},
-    [SS_MODULE_TOTAL] = {.key = "total_ns", .unit = "ns"},
+    [SS_MODULE_TOTAL] = {.key = "total_ns",
+                         .unit = "ns",
+                         .comparison = SS_COMPARES_RUN_SUM,
+                         .leads = true},
     [SS_MODULE_BACKWARD] = {.key = "backward_ns", .unit = "ns"},
     [SS_MODULE_BACKWARD_SELF] = {.key = "backward_self_ns", .unit = "ns"},
     [SS_MODULE_MEAN] = {.key = "mean_ns", .unit = "ns"},
@@ -24,9 +28,16 @@ static const struct ss_column columns[SS_MODULE_COLUMNS] = {
     [SS_MODULE_P95] = {.key = "p95_ns", .unit = "ns"},
     [SS_MODULE_MAX] = {.key = "max_ns", .unit = "ns"},
     [SS_MODULE_STEP_PERCENT] = {.key = "step_percent", .unit = "percent"},
-    [SS_MODULE_STEP_CALLS] = {.key = "step_calls", .unit = "calls"},
-    [SS_MODULE_STEP_TOTAL] = {.key = "step_total_ns", .unit = "ns"},
-    [SS_MODULE_STEP_BACKWARD] = {.key = "step_backward_ns", .unit = "ns"},
+    [SS_MODULE_STEP_CALLS] = {.key = "step_calls", .unit = "calls", .comparison = SS_COMPARES_STEP},
+    [SS_MODULE_STEP_TOTAL] = {.key = "step_total_ns",
+                              .unit = "ns",
+                              .comparison = SS_COMPARES_STEP,
+                              .leads = true,
+                              .error_key = "step_total_pm_ns"},
+    [SS_MODULE_STEP_BACKWARD] = {.key = "step_backward_ns",
+                                 .unit = "ns",
+                                 .comparison = SS_COMPARES_STEP},
+    [SS_MODULE_STEP_TOTAL_PM] = {.key = "step_total_pm_ns", .unit = "ns", .not_in_csv = true},
 };
 
 /* The modules of a recording. */
@@ -141,6 +152,28 @@ static struct ss_call_order *order_rows(const struct ss_model *model, const stru
     return order;
 }
 
+/* Only with has_errors. */
+static void fill_errors(const struct ss_selection *selection,
+                        const struct ss_step_summary *training,
+                        const struct ss_operators_options *options, const struct modules *modules,
+                        const struct ss_call_order *order, struct ss_table *table)
+{
+    static const struct ss_call_errors_options of_total = {.domain = ss_domain_torch_module,
+                                                           .of_total = true};
+    struct ss_step_series series;
+    if (!options->has_errors) {
+        return;
+    }
+    ss_step_series_init(&series, training, false);
+    double *errors = ss_call_errors_new(selection, &modules->calls, &series, &of_total);
+    for (size_t i = 0; i < table->row_count; i++) {
+        table->cells.data[i * table->column_count + SS_MODULE_STEP_TOTAL_PM] =
+            ss_error_cell(errors[order[i].row]);
+    }
+    ss_free(errors);
+    ss_step_series_fini(&series);
+}
+
 void ss_modules_table(const struct ss_selection *selection, const struct ss_step_summary *training,
                       const struct ss_operators_options *options, struct ss_table *table)
 {
@@ -174,6 +207,7 @@ void ss_modules_table(const struct ss_selection *selection, const struct ss_step
         fill_row(selection->model, &modules, order[i].row, options->grouping, cells);
         fill_steps(&modules, order[i].row, cells);
     }
+    fill_errors(selection, training, options, &modules, order, table);
     ss_call_add_steps_note("backward was", table);
     ss_free(order);
     ss_free(modules.backward);

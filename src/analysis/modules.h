@@ -31,6 +31,7 @@ enum ss_module_column {
     SS_MODULE_STEP_CALLS,   /* this and the next two: mean per steady-state step */
     SS_MODULE_STEP_TOTAL,
     SS_MODULE_STEP_BACKWARD,
+    SS_MODULE_STEP_TOTAL_PM, /* at 95 %; only with has_errors */
     SS_MODULE_COLUMNS
 };
 

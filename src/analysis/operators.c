@@ -5,24 +5,29 @@
 #include <string.h>
 
 #include "analysis/call_details.h"
+#include "analysis/call_errors.h"
 #include "analysis/call_rows.h"
 #include "analysis/distribution.h"
 #include "analysis/ranges.h"
+#include "base/alloc.h"
 #include "base/shared_names.h"
 
 static const char no_operators[] =
     "no operators: no PyTorch operator ran, or they were not recorded (stepscope info)";
 
 static const struct ss_column columns[SS_OPERATOR_COLUMNS] = {
-    [SS_OPERATOR_NAME] = {.key = "name"},
-    [SS_OPERATOR_KIND] = {.key = "kind"},
+    [SS_OPERATOR_NAME] = {.key = "name", .comparison = SS_COMPARES_KEY},
+    [SS_OPERATOR_KIND] = {.key = "kind", .comparison = SS_COMPARES_KEY},
     [SS_OPERATOR_PHASE] = {.key = "phase"},
     [SS_OPERATOR_PID] = {.key = "pid"},
     [SS_OPERATOR_TID] = {.key = "tid"},
     [SS_OPERATOR_THREAD] = {.key = "thread"},
-    [SS_OPERATOR_CALLS] = {.key = "calls", .unit = "calls"},
+    [SS_OPERATOR_CALLS] = {.key = "calls", .unit = "calls", .comparison = SS_COMPARES_RUN_SUM},
     [SS_OPERATOR_SELF_PERCENT] = {.key = "self_percent", .unit = "percent"},
-    [SS_OPERATOR_SELF] = {.key = "self_ns", .unit = "ns"},
+    [SS_OPERATOR_SELF] = {.key = "self_ns",
+                          .unit = "ns",
+                          .comparison = SS_COMPARES_RUN_SUM,
+                          .leads = true},
     [SS_OPERATOR_BACKWARD] = {.key = "backward_self_ns", .unit = "ns"},
     [SS_OPERATOR_TOTAL] = {.key = "total_ns", .unit = "ns"},
     [SS_OPERATOR_MEAN] = {.key = "mean_ns", .unit = "ns"},
@@ -31,12 +36,19 @@ static const struct ss_column columns[SS_OPERATOR_COLUMNS] = {
     [SS_OPERATOR_P95] = {.key = "p95_ns", .unit = "ns"},
     [SS_OPERATOR_MAX] = {.key = "max_ns", .unit = "ns"},
     [SS_OPERATOR_STEP_PERCENT] = {.key = "step_percent", .unit = "percent"},
-    [SS_OPERATOR_STEP_CALLS] = {.key = "step_calls", .unit = "calls"},
-    [SS_OPERATOR_STEP_SELF] = {.key = "step_self_ns", .unit = "ns"},
+    [SS_OPERATOR_STEP_CALLS] = {.key = "step_calls",
+                                .unit = "calls",
+                                .comparison = SS_COMPARES_STEP},
+    [SS_OPERATOR_STEP_SELF] = {.key = "step_self_ns",
+                               .unit = "ns",
+                               .comparison = SS_COMPARES_STEP,
+                               .leads = true,
+                               .error_key = "step_self_pm_ns"},
     [SS_OPERATOR_STEP_TOTAL] = {.key = "step_total_ns", .unit = "ns"},
     [SS_OPERATOR_BACKWARD_PERCENT] = {.key = "backward_self_percent",
                                       .unit = "percent",
                                       .is_for_people = true},
+    [SS_OPERATOR_STEP_SELF_PM] = {.key = "step_self_pm_ns", .unit = "ns", .not_in_csv = true},
 };
 
 static const struct ss_column key_columns[SS_KEY_COLUMNS] = {
@@ -168,6 +180,22 @@ static void fill_row(const struct ss_model *model, const struct ss_calls *calls,
     cells[SS_OPERATOR_STEP_TOTAL] = ss_call_time_cell(row->steady.total_ns / steady->steps);
 }
 
+/* By row of the calls; NULL without has_errors. */
+static double *find_errors(const struct ss_selection *selection,
+                           const struct ss_step_summary *training, const struct ss_calls *calls,
+                           const struct ss_operators_options *options)
+{
+    static const struct ss_call_errors_options of_self = {.domain = ss_domain_torch};
+    if (!options->has_errors) {
+        return NULL;
+    }
+    struct ss_step_series series;
+    ss_step_series_init(&series, training, true);
+    double *errors = ss_call_errors_new(selection, calls, &series, &of_self);
+    ss_step_series_fini(&series);
+    return errors;
+}
+
 void ss_operators_table(const struct ss_selection *selection,
                         const struct ss_step_summary *training,
                         const struct ss_operators_options *options, struct ss_table *table)
@@ -189,6 +217,7 @@ void ss_operators_table(const struct ss_selection *selection,
     ss_calls_init(&calls, selection, &steady, &call_options);
     ss_call_put_steps(selection->model, &steady, &calls, table);
     struct ss_call_order *order = order_rows(selection->model, &calls, NULL, options->sort);
+    double *errors = find_errors(selection, training, &calls, options);
     for (size_t i = 0; i < calls.rows.count; i++) {
         if (options->max_rows != 0 && i >= options->max_rows) {
             table->hidden_rows = calls.rows.count - i;
@@ -197,7 +226,11 @@ void ss_operators_table(const struct ss_selection *selection,
         struct ss_cell *cells = ss_table_add_row(table);
         fill_row(selection->model, &calls, &steady, options->grouping,
                  &calls.rows.data[order[i].row], cells);
+        if (errors != NULL) {
+            cells[SS_OPERATOR_STEP_SELF_PM] = ss_error_cell(errors[order[i].row]);
+        }
     }
+    ss_free(errors);
     ss_call_add_steps_note("operators were", table);
     ss_free(order);
     ss_calls_fini(&calls);

@@ -33,6 +33,7 @@ enum ss_operator_column {
     SS_OPERATOR_STEP_SELF,
     SS_OPERATOR_STEP_TOTAL,
     SS_OPERATOR_BACKWARD_PERCENT, /* of self; absent: none */
+    SS_OPERATOR_STEP_SELF_PM,     /* at 95 %; only with has_errors */
     SS_OPERATOR_COLUMNS
 };
 
@@ -77,6 +78,7 @@ struct ss_operators_options {
     enum ss_operator_sort sort; /* largest first; names in ascending order */
     uint64_t max_rows;          /* 0: all */
     unsigned grouping;          /* enum ss_call_grouping */
+    bool has_errors;            /* of the time per step; needs a training */
 };
 
 /* `training` may be NULL. */

@@ -38,8 +38,8 @@ static void diagnose(const struct ss_report_options *options, struct ss_report_p
     parts->is_diagnosed = true;
 }
 
-static void parts_init(struct ss_report_parts *parts, const struct ss_selection *selection,
-                       const struct ss_report_options *options)
+void ss_report_parts_init(struct ss_report_parts *parts, const struct ss_selection *selection,
+                          const struct ss_report_options *options)
 {
     bool has_steps = (options->kind->needs & SS_NEEDS_STEPS) != 0;
     *parts = (struct ss_report_parts){.selection = selection,
@@ -55,7 +55,7 @@ static void parts_init(struct ss_report_parts *parts, const struct ss_selection 
     }
 }
 
-static void parts_fini(struct ss_report_parts *parts)
+void ss_report_parts_fini(struct ss_report_parts *parts)
 {
     ss_diagnosis_fini(&parts->diagnosis);
     ss_training_facts_fini(&parts->facts);
@@ -133,9 +133,9 @@ void ss_report_compose(const struct ss_selection *selection,
 {
     struct ss_report_parts parts;
     struct ss_table tables[SS_TABLES_MOST] = {0};
-    parts_init(&parts, selection, options);
+    ss_report_parts_init(&parts, selection, options);
     size_t count = build_tables(&parts, options, tables);
     add_blocks(&parts, options, tables, count, document);
     put_figures(&parts, document);
-    parts_fini(&parts);
+    ss_report_parts_fini(&parts);
 }

@@ -155,8 +155,8 @@ static struct ss_sentence *add_figure(struct ss_document_finding *out, struct ss
     return &out->evidence.data[out->evidence.count - 1];
 }
 
-static void add_finding(const struct ss_finding *finding, const struct ss_model *model,
-                        struct ss_arena *arena, struct ss_document_finding *out)
+void ss_report_fill_finding(const struct ss_finding *finding, const struct ss_model *model,
+                            struct ss_arena *arena, struct ss_document_finding *out)
 {
     out->headline = ss_sentence_of(arena);
     ss_report_add_finding(finding, model, &out->headline);
@@ -194,8 +194,8 @@ static void add_largest(const struct ss_report_parts *parts, struct ss_block *bl
 {
     for (size_t i = 0; i < parts->diagnosis.findings.count && i <= MAX_FURTHER; i++) {
         ss_vec_push_zero(&block->findings);
-        add_finding(&parts->diagnosis.findings.data[i], parts->selection->model, arena,
-                    &block->findings.data[block->findings.count - 1]);
+        ss_report_fill_finding(&parts->diagnosis.findings.data[i], parts->selection->model, arena,
+                               &block->findings.data[block->findings.count - 1]);
     }
 }
 

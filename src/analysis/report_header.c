@@ -144,7 +144,6 @@ static void add_trace_facts(struct header *header, const struct ss_trust_input *
 static void add_recorded(struct header *header, const struct ss_trust *trust)
 {
     const struct ss_trust_input *all = &trust->all;
-    begin_row(header, "Recorded");
     if (trust->inputs.count > 1) {
         add_noun(header, trust->inputs.count, "file", "files");
     }
@@ -306,10 +305,10 @@ static void add_repairs(struct header *header, const struct ss_trust_input *all)
     }
 }
 
-static void add_problems(struct header *header, const struct ss_trust *trust)
+static void add_problems(struct header *header, const char *key, const struct ss_trust *trust)
 {
     for (size_t i = 0; i < trust->problems.count; i++) {
-        begin_row(header, i == 0 ? "Beware" : "");
+        begin_row(header, i == 0 ? key : "");
         ss_trust_problem_add(&trust->problems.data[i], add_item(header));
     }
 }
@@ -335,6 +334,7 @@ void ss_report_add_header(const struct ss_trust *trust, struct ss_document *docu
 {
     struct header header = {.arena = &document->arena,
                             .block = ss_document_add(document, SS_BLOCK_HEADER)};
+    begin_row(&header, "Recorded");
     add_recorded(&header, trust);
     add_sampling(&header, &trust->all);
     add_events(&header, &trust->all);
@@ -342,5 +342,23 @@ void ss_report_add_header(const struct ss_trust *trust, struct ss_document *docu
     add_left_out(&header, trust);
     add_samples(&header, trust);
     add_repairs(&header, &trust->all);
-    add_problems(&header, trust);
+    add_problems(&header, "Beware", trust);
+}
+
+void ss_report_add_recording(const char *key, const struct ss_trust *trust, struct ss_arena *arena,
+                             struct ss_block *block)
+{
+    struct header header = {.arena = arena, .block = block};
+    begin_row(&header, key);
+    if (trust->inputs.count > 0) {
+        add_text(&header, "", trust->inputs.data[0].path);
+    }
+    add_recorded(&header, trust);
+}
+
+void ss_report_add_problems(const char *key, const struct ss_trust *trust, struct ss_arena *arena,
+                            struct ss_block *block)
+{
+    struct header header = {.arena = arena, .block = block};
+    add_problems(&header, key, trust);
 }

@@ -21,8 +21,17 @@ struct ss_report_parts {
     bool is_diagnosed;
 };
 
+void ss_report_parts_init(struct ss_report_parts *parts, const struct ss_selection *selection,
+                          const struct ss_report_options *options);
+void ss_report_parts_fini(struct ss_report_parts *parts);
+
 void ss_report_add_title(const struct ss_trust *trust, struct ss_document *document);
 void ss_report_add_header(const struct ss_trust *trust, struct ss_document *document);
+/* Rows of a header: path and facts of a recording; its problems. */
+void ss_report_add_recording(const char *key, const struct ss_trust *trust, struct ss_arena *arena,
+                             struct ss_block *header);
+void ss_report_add_problems(const char *key, const struct ss_trust *trust, struct ss_arena *arena,
+                            struct ss_block *header);
 /* What ran instead of a training, in the overview of a program that uses PyTorch. */
 void ss_report_add_no_training(const struct ss_report_parts *parts, struct ss_document *document);
 /* The headline, the bar, the findings and the series of a training. */
@@ -35,10 +44,14 @@ void ss_report_add_findings(const struct ss_report_parts *parts, struct ss_docum
 /* The sentence that says most of a finding. */
 void ss_report_add_finding(const struct ss_finding *finding, const struct ss_model *model,
                            struct ss_sentence *out);
+/* All of it. */
+void ss_report_fill_finding(const struct ss_finding *finding, const struct ss_model *model,
+                            struct ss_arena *arena, struct ss_document_finding *out);
 /* Takes the tables over. */
 void ss_report_add_tables(const struct ss_report_parts *parts, const struct ss_table *tables,
                           size_t count, struct ss_document *document);
 void ss_report_add_table_notes(const struct ss_table *table, struct ss_document *document);
+void ss_report_add_hidden_rows(const struct ss_table *table, struct ss_document *document);
 /* What all tables together leave out. */
 void ss_report_add_footer(const struct ss_report_parts *parts, struct ss_document *document);
 /* Of the overview: the memory of the first process that trains. */

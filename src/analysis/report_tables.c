@@ -7,7 +7,7 @@
 
 /* --- what a table leaves out ------------------------------------------------------------------ */
 
-static void add_hidden_rows(const struct ss_table *table, struct ss_document *document)
+void ss_report_add_hidden_rows(const struct ss_table *table, struct ss_document *document)
 {
     const char *more = table->more_option != NULL ? table->more_option : "--num-rows all";
     struct ss_sentence *out = ss_document_add_note(document, SS_NOTE_ASIDE);
@@ -43,7 +43,7 @@ static void add_hidden_samples(const struct ss_table *table, struct ss_document 
 static void add_hidden(const struct ss_table *table, struct ss_document *document)
 {
     if (table->hidden_rows > 0 && table->samples_key == NULL) {
-        add_hidden_rows(table, document);
+        ss_report_add_hidden_rows(table, document);
     } else if (table->hidden_rows > 0) {
         add_hidden_samples(table, document);
     }

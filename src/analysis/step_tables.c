@@ -93,10 +93,13 @@ void ss_steps_table(const struct ss_step_summary *summary, const struct ss_selec
 }
 
 static const struct ss_column phase_columns[SS_PHASE_COLUMNS] = {
-    [SS_PHASE_NAME] = {.key = "phase"},
+    [SS_PHASE_NAME] = {.key = "phase", .comparison = SS_COMPARES_KEY},
     [SS_PHASE_PERCENT] = {.key = "percent", .unit = "percent"},
     [SS_PHASE_TOTAL] = {.key = "total_ns", .unit = "ns"},
-    [SS_PHASE_MEAN] = {.key = "mean_ns", .unit = "ns"},
+    [SS_PHASE_MEAN] = {.key = "mean_ns",
+                       .unit = "ns",
+                       .comparison = SS_COMPARES_STEP,
+                       .error_key = "mean_pm_ns"},
     [SS_PHASE_P50] = {.key = "p50_ns", .unit = "ns"},
     [SS_PHASE_P95] = {.key = "p95_ns", .unit = "ns"},
     [SS_PHASE_MAX] = {.key = "max_ns", .unit = "ns"},
@@ -111,6 +114,7 @@ static const struct ss_column phase_columns[SS_PHASE_COLUMNS] = {
     [SS_PHASE_MEMORY_END] = {.key = "memory_end_bytes", .unit = "bytes"},
     [SS_PHASE_MEMORY_CHANGE] = {.key = "memory_change_bytes", .unit = "bytes"},
     [SS_PHASE_MEMORY_PEAK] = {.key = "memory_peak_bytes", .unit = "bytes"},
+    [SS_PHASE_MEAN_PM] = {.key = "mean_pm_ns", .unit = "ns", .not_in_csv = true},
 };
 
 static void put_line(const struct ss_model *model, const struct ss_phase_line *line,

@@ -144,6 +144,7 @@ enum ss_phase_column {
     SS_PHASE_MEMORY_END,
     SS_PHASE_MEMORY_CHANGE,
     SS_PHASE_MEMORY_PEAK, /* the highest */
+    SS_PHASE_MEAN_PM,     /* at 95 %; absent until analysis/step_series.h fills it */
     SS_PHASE_COLUMNS
 };
 void ss_phases_table(const struct ss_step_summary *summary, const struct ss_selection *selection,

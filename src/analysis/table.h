@@ -27,11 +27,28 @@ struct ss_cell {
     };
 };
 
+/* What a column is in the comparison of two tables of its kind (analysis/compare_tables.h). */
+enum ss_comparison {
+    SS_COMPARES_NOT,
+    SS_COMPARES_KEY,  /* rows with equal keys are the same row; numbers of processes are none */
+    SS_COMPARES_LINE, /* shown; matched by the distance from the FIRST_LINE of its function */
+    SS_COMPARES_FIRST_LINE, /* not shown */
+    SS_COMPARES_SUM,        /* over the recording: compared per step, or per run */
+    SS_COMPARES_RUN_SUM,    /* the same, only without steps: another column has it per step */
+    SS_COMPARES_STEP,       /* per step, only with steps */
+    SS_COMPARES_LEVEL       /* as it is */
+};
+
 struct ss_column {
     const char *key;
     const char *unit; /* "samples", "percent", "points"; NULL: none */
     bool not_in_csv;
     bool is_for_people; /* follows from other columns, so that programs do not get it */
+    enum ss_comparison comparison;
+    bool leads; /* rows are compared by this column first */
+    /* Key of the column with the half width of its 95 % confidence interval, in its unit, or in
+     * points of the shown samples; NULL: the table has none. */
+    const char *error_key;
 };
 
 enum ss_note_severity {
@@ -79,6 +96,12 @@ struct ss_table {
     bool is_downsampled; /* too many operators: those of other steps were not loaded */
     /* Why operators could not be recorded, so that torch.profiler's are shown; NULL: they were. */
     const char *profiler_reason;
+    /* Of the comparison of two tables; `keys` is 0 in all others. */
+    struct {
+        size_t keys;         /* columns that identify a row: the first ones */
+        const char *measure; /* key of the column that was compared */
+        const char *per;     /* "step", "run"; NULL: as it is */
+    } comparison;
 };
 
 void ss_table_fini(struct ss_table *table);

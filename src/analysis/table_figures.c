@@ -8,6 +8,11 @@ void ss_table_put_figures(const struct ss_table *table, struct ss_figure *object
     ss_figure_put_count(object, "shown_samples", table->shown_samples);
     ss_figure_put_count(object, "dropped_samples", table->dropped_samples);
     ss_figure_put_count(object, "outside_samples", table->outside_samples);
+    if (table->comparison.keys > 0) {
+        const char *per = table->comparison.per;
+        ss_figure_put_text(object, "measure", table->comparison.measure);
+        ss_figure_put_text(object, "per", per != NULL ? per : "");
+    }
     if (table->sample_step_ns > 0) {
         ss_figure_put_real(object, "sample_step_ns", table->sample_step_ns);
     }

@@ -12,6 +12,7 @@
 #include "analysis/operators.h"
 #include "analysis/range_rows.h"
 #include "analysis/ranges.h"
+#include "analysis/step_series.h"
 #include "analysis/tables_devices.h"
 #include "base/shared_names.h"
 
@@ -130,6 +131,12 @@ static size_t build_phases(const struct ss_table_input *input, struct ss_table *
     ss_phases_table(input->training, input->selection, &tables[0]);
     ss_memory_put_phases(&memories, input->selection, &tables[0]);
     ss_memories_fini(&memories);
+    if (input->options->has_errors) {
+        struct ss_step_series series;
+        ss_step_series_init(&series, input->training, false);
+        ss_step_series_put_phases(&series, &tables[0]);
+        ss_step_series_fini(&series);
+    }
     return 1;
 }
 
@@ -137,7 +144,8 @@ static size_t build_operators(const struct ss_table_input *input, struct ss_tabl
 {
     struct ss_operators_options operators = {.sort = (enum ss_operator_sort)input->options->sort,
                                              .max_rows = input->options->max_rows,
-                                             .grouping = input->options->grouping};
+                                             .grouping = input->options->grouping,
+                                             .has_errors = input->options->has_errors};
     ss_operators_table(input->selection, input->training, &operators, &tables[0]);
     return 1;
 }
@@ -166,7 +174,8 @@ static size_t build_modules(const struct ss_table_input *input, struct ss_table 
 {
     struct ss_operators_options modules = {.sort = (enum ss_operator_sort)input->options->sort,
                                            .max_rows = input->options->max_rows,
-                                           .grouping = input->options->grouping};
+                                           .grouping = input->options->grouping,
+                                           .has_errors = input->options->has_errors};
     ss_modules_table(input->selection, input->training, &modules, &tables[0]);
     return 1;
 }
@@ -265,6 +274,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .rows = 10,
      .sorts = ss_sorts_of_samples,
      .sort = SS_SORT_SELF,
+     .is_in_diff = true,
      .build = build_functions},
     {.id = "line",
      .summary = "lines: samples in each, and below it",
@@ -273,6 +283,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .rows = 10,
      .sorts = ss_sorts_of_samples,
      .sort = SS_SORT_SELF,
+     .is_in_diff = true,
      .build = build_lines},
     {.id = "file",
      .summary = "files: samples in each, and below it",
@@ -302,6 +313,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .summary = "calls by function, callers first",
      .accepts = OF_SAMPLES | SS_ACCEPTS_SHARE,
      .idle = SS_IDLE_MAIN,
+     .is_not_compared = true,
      .build = build_tree},
     {.id = "range",
      .summary = "annotated ranges, and what each costs",
@@ -340,6 +352,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .idle = SS_IDLE_MAIN,
      .tracks = step_tracks,
      .quantities = SS_MEMORY_QUANTITIES,
+     .is_each_step = true,
      .build = build_steps},
     {.id = "phase",
      .summary = "phases of a step, with the line where most of each goes, and memory",
@@ -348,6 +361,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .idle = SS_IDLE_MAIN,
      .tracks = step_tracks,
      .quantities = SS_MEMORY_QUANTITIES,
+     .is_in_diff = true,
      .build = build_phases},
     {.id = "op",
      .columns = "own",
@@ -360,6 +374,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .sort = SS_OPERATORS_BY_STEP,
      .groups = call_groups,
      .tracks = operator_tracks,
+     .is_in_diff = true,
      .build = build_operators},
     {.id = "op",
      .columns = "key_averages",
@@ -385,6 +400,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .sort = SS_OPERATORS_BY_STEP,
      .groups = call_groups,
      .tracks = module_tracks,
+     .is_in_diff = true,
      .build = build_modules},
     {.id = "worker",
      .summary = "processes that load batches, and processes that wait for them",
@@ -510,6 +526,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .idle = SS_IDLE_MAIN,
      .tracks = step_tracks,
      .quantities = SS_MEMORY_QUANTITIES,
+     .is_in_diff = true,
      .build = build_memory},
     {.id = NULL}};
 

@@ -48,6 +48,7 @@ struct ss_table_options {
     double min_percent; /* smallest share of a tree node */
     bool full_paths;
     bool is_single;                /* a single table, to be read by a program */
+    bool has_errors;               /* of the times per step, for a comparison */
     struct ss_leaf_options leaf;   /* library, rule and aggregate */
     struct ss_steps_options steps; /* which */
     struct ss_source_lines source;
@@ -74,6 +75,9 @@ struct ss_table_kind {
     const char *const *tracks; /* names for struct ss_model_load; NULL: all. With SS_NEEDS_TRACKS */
     unsigned quantities;       /* for struct ss_model_load, with names */
     bool hides_steps;          /* no summary of the steps above the table */
+    bool is_not_compared;      /* two of its tables have no rows in common */
+    bool is_in_diff;           /* a comparison of two recordings shows it unasked */
+    bool is_each_step;         /* a row for each step: a comparison sums them up instead */
     /* Marks the processes whose steps are needed, where they differ from the selection's; or
      * NULL. */
     void (*add_processes)(const struct ss_selection *selection, bool *processes);

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "analysis/overview.h"
 #include "analysis/report.h"
 #include "analysis/tables.h"
-#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "cli/report_next.h"
+#include "cli/report_output.h"
 #include "cli/report_request.h"
 #include "reading/source_text.h"
-#include "view/report.h"
-#include "view/sentence_text.h"
-#include "view/sink.h"
 #include "view/text_cell.h"
 
 static const struct ss_option options[] = {
@@ -70,69 +62,6 @@ static struct ss_strview source_line(void *context, struct ss_strview path, uint
     return ss_source_text_line(context, path, line);
 }
 
-static enum ss_status render_to(const struct ss_report_request *request,
-                                const struct ss_document *document, FILE *out, struct ss_error *err)
-{
-    enum ss_status status = request->view->render(document, &request->style, out, err);
-    bool failed = fflush(out) != 0 || ferror(out) != 0;
-    if (status == SS_OK && failed && errno != EPIPE) {
-        status = ss_fail_errno(err, errno, "cannot write %s",
-                               request->output != NULL ? request->output : "the report");
-    }
-    return status;
-}
-
-static enum ss_status render_to_file(const struct ss_report_request *request,
-                                     const struct ss_model *model,
-                                     const struct ss_document *document, struct ss_error *err)
-{
-    struct ss_sink sink;
-    SS_TRY(ss_reading_check_output(model, request->output, err));
-    SS_TRY(ss_sink_open(&sink, request->output, ss_reading_output_mode(model), err));
-    sink.cleans = !request->view->encodes_controls || sink.cleans;
-    FILE *out = ss_sink_stream(&sink);
-    enum ss_status status = out != NULL
-                                ? render_to(request, document, out, err)
-                                : ss_fail_errno(err, errno, "cannot write %s", request->output);
-    if (out != NULL) {
-        fclose(out);
-    }
-    if (status != SS_OK && !ss_sink_failed(&sink)) {
-        ss_sink_abandon(&sink);
-        return status;
-    }
-    return ss_sink_close(&sink, err);
-}
-
-static enum ss_status render(const struct ss_report_request *request, const struct ss_model *model,
-                             const struct ss_document *document, struct ss_error *err)
-{
-    /* The numbers alone do not say how far to trust them. */
-    if (request->view->is_single_table) {
-        struct ss_report_style plain = {.width = 100};
-        ss_report_text_header(document, &plain, ss_stderr());
-    }
-    if (request->output != NULL) {
-        return render_to_file(request, model, document, err);
-    }
-    FILE *out = request->view->encodes_controls ? ss_stdout_data() : ss_stdout();
-    return render_to(request, document, out, err);
-}
-
-/* What the recording could not do goes to stderr, too, and in the exit status. */
-static int report_problems(const struct ss_document *document)
-{
-    struct ss_strbuf text;
-    ss_strbuf_init(&text, 65536);
-    for (size_t i = 0; i < document->problems.count; i++) {
-        ss_strbuf_clear(&text);
-        ss_sentence_append_raw(&document->problems.data[i], &text);
-        fprintf(ss_stderr(), "stepscope report: %s\n", text.data);
-    }
-    ss_strbuf_fini(&text);
-    return document->problems.count > 0 ? ss_status_exit_code(SS_E_TRUNCATED) : 0;
-}
-
 static enum ss_status make_report(const struct ss_arguments *arguments,
                                   struct ss_report_request *request,
                                   const struct ss_selection *selection, int *exit_status,
@@ -150,9 +79,9 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     }
     ss_document_init(&document);
     ss_report_compose(selection, &report, &document);
-    enum ss_status status = render(request, selection->model, &document, err);
+    enum ss_status status = ss_report_output(request, &selection->model, 1, &document, err);
     if (status == SS_OK) {
-        *exit_status = report_problems(&document);
+        *exit_status = ss_report_output_problems(arguments, &document);
     }
     ss_document_fini(&document);
     ss_source_text_free(source);

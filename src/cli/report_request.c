@@ -117,7 +117,8 @@ static bool parse_kind(const struct ss_arguments *arguments, struct ss_report_re
 
 /* --- its options ------------------------------------------------------------------------------ */
 
-static bool parse_rows(const struct ss_arguments *arguments, struct ss_report_request *request)
+bool ss_report_request_parse_rows(const struct ss_arguments *arguments,
+                                  struct ss_report_request *request)
 {
     const char *text = ss_arguments_get(arguments, "num-rows");
     request->table.max_rows = request->kind->rows;
@@ -270,7 +271,8 @@ static bool parse_share(const struct ss_arguments *arguments, struct ss_report_r
 }
 
 /* Filters that the table has no use for. */
-static bool check_filters(const struct ss_arguments *arguments, const struct ss_table_kind *kind)
+bool ss_report_request_check_filters(const struct ss_arguments *arguments,
+                                     const struct ss_table_kind *kind)
 {
     static const char *const of_samples[] = {"match", "exclude", "idle", "i", "gil"};
     for (size_t i = 0; i < sizeof of_samples / sizeof *of_samples; i++) {
@@ -309,7 +311,8 @@ static const struct ss_report_view *view_by_ending(const char *path)
     return &ss_report_views[0];
 }
 
-static bool parse_output(const struct ss_arguments *arguments, struct ss_report_request *request)
+bool ss_report_request_parse_output(const struct ss_arguments *arguments,
+                                    struct ss_report_request *request)
 {
     const char *names[MOST_WORDS] = {NULL};
     int view;
@@ -340,9 +343,9 @@ bool ss_report_request_parse(const struct ss_arguments *arguments,
                              struct ss_report_request *request)
 {
     *request = (struct ss_report_request){0};
-    if (!parse_output(arguments, request) || !parse_kind(arguments, request) ||
+    if (!ss_report_request_parse_output(arguments, request) || !parse_kind(arguments, request) ||
         !parse_sort(arguments, request) || !parse_share(arguments, request) ||
-        !parse_rows(arguments, request) || !parse_library(arguments, request) ||
+        !ss_report_request_parse_rows(arguments, request) || !parse_library(arguments, request) ||
         !parse_grouping(arguments, request) ||
         !ss_reading_parse_filters(arguments, "to", request->kind->idle, &request->reading)) {
         return false;
@@ -353,5 +356,5 @@ bool ss_report_request_parse(const struct ss_arguments *arguments,
     request->table.full_paths = ss_arguments_has(arguments, "full-filenames");
     ss_table_kind_load(request->kind, &request->table, &request->reading.load);
     request->reading.selection.frameless = request->reading.load.sample_ranges;
-    return check_filters(arguments, request->kind);
+    return ss_report_request_check_filters(arguments, request->kind);
 }

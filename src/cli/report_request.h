@@ -20,6 +20,14 @@ struct ss_report_request {
 /* False: a usage error was printed. Options that the table does not have are refused. */
 bool ss_report_request_parse(const struct ss_arguments *arguments,
                              struct ss_report_request *request);
+/* Parts of it, which other commands share: view, style and output; --num-rows, whose default is the
+ * kind's; filters that the table has no use for. */
+bool ss_report_request_parse_output(const struct ss_arguments *arguments,
+                                    struct ss_report_request *request);
+bool ss_report_request_parse_rows(const struct ss_arguments *arguments,
+                                  struct ss_report_request *request);
+bool ss_report_request_check_filters(const struct ss_arguments *arguments,
+                                     const struct ss_table_kind *kind);
 /* The ids of --by and what their rows are (struct ss_option_choices). */
 const char *ss_report_table_choice(size_t index, const char **meaning);
 /* The names of --format and what they are for. */

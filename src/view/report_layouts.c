@@ -34,8 +34,13 @@ static const struct ss_report_layout layouts[] = {
     {.table = NULL, .fill = ss_report_fill_any},
 };
 
+static const struct ss_report_layout comparison = {.fill = ss_report_fill_comparison};
+
 const struct ss_report_layout *ss_report_layout_of(const struct ss_table *table)
 {
+    if (table->comparison.keys > 0) {
+        return &comparison;
+    }
     const struct ss_report_layout *layout = layouts;
     while (layout->table != NULL && strcmp(layout->table, table->name) != 0) {
         layout++;
