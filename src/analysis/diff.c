@@ -105,15 +105,12 @@ static void add_title(const struct ss_diff *diff, struct ss_document *document)
     block->title.of = ss_sentence_of(&document->arena);
     for (int i = 0; i < SS_SIDES; i++) {
         const struct ss_trust *trust = &diff->sides[i].report.trust;
+        const char *input = diff->options->inputs[i];
+        if (input == NULL) {
+            input = trust->inputs.count > 0 ? trust->inputs.data[0].path : "";
+        }
         ss_sentence_add(&block->title.of, i > 0 ? " → " : "");
-        if (trust->inputs.count > 0) {
-            ss_sentence_add_name(&block->title.of, ss_strview_of(trust->inputs.data[0].path));
-        }
-        if (trust->inputs.count > 1) {
-            ss_sentence_add(&block->title.of, " and ");
-            ss_sentence_add_number(&block->title.of, (int64_t)trust->inputs.count - 1);
-            ss_sentence_add(&block->title.of, " more");
-        }
+        ss_sentence_add_name(&block->title.of, ss_strview_of(input));
     }
 }
 

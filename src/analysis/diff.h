@@ -14,6 +14,7 @@
 #include "analysis/tables.h"
 
 struct ss_diff_options {
+    const char *inputs[SS_SIDES]; /* what the user named; NULL: the first file */
     /* &ss_overview or &ss_overview_of_ranges: everything. */
     const struct ss_table_kind *kind;
     bool has_rows;     /* else tables have their own default */

@@ -144,6 +144,11 @@ static void add_count(const struct ss_diff_side *side, struct ss_sentence *out)
     }
 }
 
+static bool has_runs(const struct ss_diff *diff)
+{
+    return diff->sides[SS_SIDE_A].series.runs > 1 && diff->sides[SS_SIDE_B].series.runs > 1;
+}
+
 /* "mean of 80 steady-state steps of A and 120 of B; 95 % confidence: 44.0 ms ±3.1 ms …" */
 static void add_test(const struct ss_diff *diff, struct ss_document *document)
 {
@@ -157,16 +162,15 @@ static void add_test(const struct ss_diff *diff, struct ss_document *document)
         ss_diff_add_change(diff->change_ns, out);
         ss_sentence_add(out, " ±");
         ss_sentence_add_duration(out, whole_ns(diff->error_ns));
-        ss_sentence_add(out, " (95 %, by the spread of steps)");
+        ss_sentence_add(out, has_runs(diff) ? " (95 %, by the spread of steps and of runs)"
+                                            : " (95 %, by the spread of steps)");
     }
 }
 
 /* The steps of one run do not show what differs between two runs of one program. */
 static void add_caution(const struct ss_diff *diff, struct ss_document *document)
 {
-    bool has_runs =
-        diff->sides[SS_SIDE_A].series.runs > 1 && diff->sides[SS_SIDE_B].series.runs > 1;
-    if (diff->result.is_significant && !has_runs) {
+    if (diff->result.is_significant && !has_runs(diff)) {
         ss_sentence_add(ss_document_add_note(document, SS_NOTE_ASIDE),
                         "how much two runs of one program differ is not in it: compare folders of "
                         "several recordings to include that");

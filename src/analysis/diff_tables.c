@@ -56,9 +56,11 @@ static double mean_with_outliers(const struct ss_step_summary *training)
     return mean;
 }
 
+/* Of one run: those of ranks add up, those of runs do not. */
 static double samples_per_s(const struct ss_diff_side *side)
 {
-    return side->report.is_diagnosed ? side->report.facts.throughput.samples_per_s : 0;
+    double runs = side->series.runs > 0 ? (double)side->series.runs : 1;
+    return side->report.is_diagnosed ? side->report.facts.throughput.samples_per_s / runs : 0;
 }
 
 void ss_diff_steps_table(const struct ss_diff *diff, struct ss_table *table)

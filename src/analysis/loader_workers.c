@@ -79,7 +79,7 @@ static struct span life_of(const struct ss_model *model, uint32_t process)
 
 static const struct ss_column worker_columns[SS_WORKER_COLUMNS] = {
     [SS_WORKER_PID] = {.key = "pid"},
-    [SS_WORKER_PROCESS] = {.key = "process"},
+    [SS_WORKER_PROCESS] = {.key = "process", .comparison = SS_COMPARES_KEY},
     [SS_WORKER_NUMBER] = {.key = "worker", .comparison = SS_COMPARES_KEY},
     [SS_WORKER_BATCHES] = {.key = "batches", .unit = "batches"},
     [SS_WORKER_SAMPLES] = {.key = "samples", .unit = "samples of the dataset"},

@@ -174,6 +174,14 @@ static void fill_errors(const struct ss_selection *selection,
     ss_step_series_fini(&series);
 }
 
+static void modules_fini(struct modules *modules)
+{
+    ss_free(modules->backward);
+    ss_calls_fini(&modules->calls);
+    ss_steady_time_fini(&modules->steady);
+    ss_steady_time_fini(&modules->recorded);
+}
+
 void ss_modules_table(const struct ss_selection *selection, const struct ss_step_summary *training,
                       const struct ss_operators_options *options, struct ss_table *table)
 {
@@ -210,8 +218,5 @@ void ss_modules_table(const struct ss_selection *selection, const struct ss_step
     fill_errors(selection, training, options, &modules, order, table);
     ss_call_add_steps_note("backward was", table);
     ss_free(order);
-    ss_free(modules.backward);
-    ss_calls_fini(&modules.calls);
-    ss_steady_time_fini(&modules.steady);
-    ss_steady_time_fini(&modules.recorded);
+    modules_fini(&modules);
 }

@@ -308,6 +308,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .rows = 10,
      .sorts = ss_sorts_of_samples,
      .sort = SS_SORT_SELF,
+     .is_not_compared = true,
      .build = build_processes},
     {.id = "tree",
      .summary = "calls by function, callers first",

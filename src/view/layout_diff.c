@@ -235,6 +235,22 @@ static const char *unit_of(const struct layout *layout, size_t row)
     return own == NULL ? shown_unit(column) : own->type == SS_CELL_TEXT ? own->text.data : "";
 }
 
+static void put_keys(const struct layout *layout, const struct ss_cell *keys,
+                     struct ss_text_table *text)
+{
+    bool is_in_no_range =
+        strcmp(layout->table->name, "sample-range") == 0 && keys[0].type == SS_CELL_ABSENT;
+    if (is_in_no_range && layout->key_at[0] != SIZE_MAX) {
+        ss_text_table_put(text, layout->key_at[0], ss_strview_of("(in no range)"), NULL);
+    }
+    for (size_t i = 0; i < layout->keys; i++) {
+        if (layout->key_at[i] != SIZE_MAX) {
+            bool has_line = i == layout->path && layout->line != SIZE_MAX;
+            put_key(text, layout->key_at[i], &keys[i], has_line ? &keys[layout->line] : NULL);
+        }
+    }
+}
+
 static void put_row(const struct layout *layout, size_t row, struct ss_text_table *text)
 {
     const struct ss_cell *keys = ss_table_cell(layout->table, row, 0);
@@ -242,12 +258,7 @@ static void put_row(const struct layout *layout, size_t row, struct ss_text_tabl
     const char *unit = unit_of(layout, row), *colour = colour_of(cells, unit);
     bool is_noise = is_text(&cells[SS_COMPARED_SIGNIFICANT], "no");
     ss_text_table_add_row(text, is_noise ? "darkgray" : NULL);
-    for (size_t i = 0; i < layout->keys; i++) {
-        if (layout->key_at[i] != SIZE_MAX) {
-            bool has_line = i == layout->path && layout->line != SIZE_MAX;
-            put_key(text, layout->key_at[i], &keys[i], has_line ? &keys[layout->line] : NULL);
-        }
-    }
+    put_keys(layout, keys, text);
     put_size(text, layout->at[SHOW_A], &cells[SS_COMPARED_A], unit, "", NULL);
     put_size(text, layout->at[SHOW_B], &cells[SS_COMPARED_B], unit, "", NULL);
     put_size(text, layout->at[SHOW_CHANGE], &cells[SS_COMPARED_CHANGE], unit,
