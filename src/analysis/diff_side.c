@@ -5,6 +5,7 @@
 
 #include "analysis/diff_parts.h"
 #include "analysis/mean_error.h"
+#include "analysis/overview.h"
 #include "base/alloc.h"
 
 /* --- runs ------------------------------------------------------------------------------------- */
@@ -75,6 +76,15 @@ static void find_runs(struct ss_diff_side *side)
 
 /* --- a side ----------------------------------------------------------------------------------- */
 
+/* Steps and ranges are worth comparing without any samples. */
+static bool needs_samples(const struct ss_diff_side *side, const struct ss_table_kind *kind)
+{
+    bool is_of_samples = (kind->accepts & SS_ACCEPTS_SAMPLES) != 0;
+    return ss_table_kind_is_overview(kind)
+               ? kind == &ss_overview && side->report.training.steady == 0
+               : is_of_samples;
+}
+
 void ss_diff_side_init(struct ss_diff_side *side, const char *name,
                        const struct ss_selection *selection, const struct ss_diff_options *options)
 {
@@ -90,6 +100,9 @@ void ss_diff_side_init(struct ss_diff_side *side, const char *name,
     side->has_within =
         side->report.training.steady > 0 && ss_selection_within_steps(selection, &side->within);
     find_runs(side);
+    if (!needs_samples(side, options->kind)) {
+        ss_trust_allow_no_samples(&side->report.trust);
+    }
 }
 
 void ss_diff_side_fini(struct ss_diff_side *side)
