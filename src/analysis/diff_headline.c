@@ -103,7 +103,7 @@ static void add_duration_of_runs(const struct ss_diff *diff, struct ss_sentence 
     const struct ss_mean_with_error *a = &diff->sides[SS_SIDE_A].run_s;
     const struct ss_mean_with_error *b = &diff->sides[SS_SIDE_B].run_s;
     if (a->mean <= 0 || b->mean <= 0) {
-        ss_sentence_add(out, "their durations are unknown, so shares are compared");
+        ss_sentence_add(out, "how long a run takes is unknown");
         return;
     }
     double change = b->mean - a->mean, error = hypot(a->error, b->error);

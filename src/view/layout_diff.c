@@ -166,7 +166,7 @@ static void set_columns(const struct layout *layout, struct ss_text_table *text)
         [SHOW_A] = {.title = "A", .right = true},
         [SHOW_B] = {.title = "B", .right = true},
         [SHOW_CHANGE] = {.title = "change", .right = true},
-        [SHOW_PM] = {.title = "±", .right = true},
+        [SHOW_PM] = {.title = "±", .right = true, .drops = 1},
         [SHOW_PERCENT] = {.title = "of A", .right = true},
         [SHOW_VERDICT] = {.title = ""}};
     const struct ss_table *table = layout->table;
@@ -185,8 +185,10 @@ static void set_columns(const struct layout *layout, struct ss_text_table *text)
     }
     for (size_t i = 0; i < 2 * layout->extra; i++) {
         const struct ss_column *column = &table->columns[layout->keys + SS_COMPARED_COLUMNS + i];
-        text->columns[layout->extra_at + i] = (struct ss_text_column){
-            .title = title_of_extra(column, &text->arena), .right = true, .drops = true};
+        text->columns[layout->extra_at + i] =
+            (struct ss_text_column){.title = title_of_extra(column, &text->arena),
+                                    .right = true,
+                                    .drops = 2 + (unsigned)i / 2};
     }
 }
 

@@ -109,6 +109,23 @@ static void shrink(const struct ss_text_table *table, const size_t *floors, size
     }
 }
 
+/* Omits columns until no other loses more than half. */
+static void drop(const struct ss_text_table *table, size_t *floors, size_t *widths, size_t width)
+{
+    size_t count = table->column_count;
+    unsigned rank = 0;
+    for (size_t c = 0; c < count; c++) {
+        rank = table->columns[c].drops > rank ? table->columns[c].drops : rank;
+    }
+    for (; rank > 0 && sum_of(floors, count) > width; rank--) {
+        for (size_t c = 0; c < count; c++) {
+            if (table->columns[c].drops == rank) {
+                widths[c] = floors[c] = 0;
+            }
+        }
+    }
+}
+
 /* Order: omits optional columns if others would lose more than half; shortens titles that are wider
  * than their cells; cuts the middle of cells. */
 static void fit(const struct ss_text_table *table, const size_t *content, size_t *widths,
@@ -121,9 +138,8 @@ static void fit(const struct ss_text_table *table, const size_t *content, size_t
         size_t half = content[c] / 2 > least ? content[c] / 2 : least;
         floors[c] = least != 0 && half < widths[c] ? half : widths[c];
     }
-    bool tight = sum_of(floors, count) > width;
+    drop(table, floors, widths, width);
     for (size_t c = 0; c < count; c++) {
-        widths[c] = tight && table->columns[c].drops ? 0 : widths[c];
         const char *title = table->columns[c].short_title;
         size_t least = title != NULL ? ss_text_width(title) : table->columns[c].least;
         floors[c] = content[c] > least ? content[c] : least;

@@ -18,8 +18,8 @@ struct ss_text_column {
     const char *title;
     const char *short_title; /* used if the title does not fit; NULL: cuts the title */
     bool right;
-    size_t least; /* minimum width; 0: does not shrink */
-    bool drops;   /* omitted if the width is too small */
+    size_t least;   /* minimum width; 0: does not shrink */
+    unsigned drops; /* omitted if the width is too small, the highest first; 0: never */
 };
 
 struct ss_text_cell {
