@@ -81,9 +81,11 @@ static void add_change(const struct ss_diff *diff, struct ss_sentence *out)
 
 static void add_no_change(const struct ss_diff *diff, struct ss_sentence *out)
 {
-    ss_sentence_add(out, "A and B are equally fast per step");
+    ss_sentence_add(out, "No significant change per step");
     add_both(diff, out);
-    ss_sentence_add(out, ": within noise)");
+    ss_sentence_add(out, ", within noise of ±");
+    ss_sentence_add_duration(out, whole_ns(diff->error_ns));
+    ss_sentence_add(out, ")");
     add_phases(diff, ", but ", out);
 }
 

@@ -305,7 +305,7 @@ static void an_unknown_error_claims_nothing(void **state)
 static void many_rows_need_larger_changes(void **state)
 {
     (void)state;
-    char names[100][8];
+    char names[100][24];
     for (size_t rows = 1; rows <= 100; rows += 99) {
         struct compared compared;
         begin(&compared, step_columns);
@@ -328,7 +328,7 @@ static void many_changes_stay_significant(void **state)
 {
     (void)state;
     struct compared compared;
-    char names[100][8];
+    char names[100][24];
     begin(&compared, step_columns);
     for (size_t i = 0; i < 100; i++) {
         snprintf(names[i], sizeof names[i], "f%zu", i);

@@ -219,7 +219,7 @@ static void a_training_and_itself_do_not_differ(void **state)
     compose(&compared, &shape, &shape, (struct ss_diff_options){.has_threshold = true});
     assert_true(compared.result.has_steps && compared.result.is_known);
     assert_false(compared.result.is_significant || compared.result.is_above_threshold);
-    assert_non_null(strstr(headline(&compared), "A and B are equally fast per step"));
+    assert_non_null(strstr(headline(&compared), "No significant change per step"));
     for (size_t i = 0; i < compared.document.blocks.count; i++) {
         const struct ss_table *table =
             ss_block_table_for_programs(&compared.document.blocks.data[i]);
@@ -263,7 +263,7 @@ static void what_one_phase_gains_another_may_lose(void **state)
     b.forward_us -= 10000;
     compose(&compared, &usual, &b, (struct ss_diff_options){0});
     assert_false(compared.result.is_significant);
-    assert_non_null(strstr(headline(&compared), "within noise), but "));
+    assert_non_null(strstr(headline(&compared), "), but "));
     assert_non_null(strstr(headline(&compared), "data +10"));
     assert_non_null(strstr(headline(&compared), "forward −"));
     end(&compared);
