@@ -1,30 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/call_errors.h"
 
-#include <math.h>
-
+#include "analysis/step_sums.h"
 #include "base/alloc.h"
-
-enum { MOST_VALUES = 1 << 24 }; /* rows times steps */
 
 /* An open range of the scan. */
 struct open_call {
     uint32_t row; /* + 1; 0: does not count */
-    size_t place; /* of its step; SIZE_MAX: none */
-    uint64_t duration_ns, inner_ns;
+    uint64_t begin_ns, duration_ns, inner_ns;
 };
 
 struct scan {
     const struct ss_selection *selection;
     const struct ss_calls *calls;
-    const struct ss_step_series *series;
     const struct ss_call_errors_options *options;
     struct ss_vec_of(struct open_call) open;
     uint32_t *open_counts; /* by row + 1 */
-    double *values;        /* [rows][steps] */
+    struct ss_step_sums sums;
 };
 
-static void close_down_to(struct scan *scan, size_t count)
+static void close_down_to(struct scan *scan, uint32_t process, size_t count)
 {
     for (; scan->open.count > count; scan->open.count--) {
         const struct open_call *call = &scan->open.data[scan->open.count - 1];
@@ -35,8 +30,8 @@ static void close_down_to(struct scan *scan, size_t count)
         uint64_t self_ns =
             call->duration_ns > call->inner_ns ? call->duration_ns - call->inner_ns : 0;
         uint64_t ns = !scan->options->of_total ? self_ns : is_outermost ? call->duration_ns : 0;
-        if (call->row != 0 && call->place != SIZE_MAX) {
-            scan->values[(call->row - 1) * scan->series->steps.count + call->place] += (double)ns;
+        if (call->row != 0 && ns > 0) {
+            ss_step_sums_add(&scan->sums, call->row - 1, process, call->begin_ns, ns);
         }
     }
 }
@@ -56,17 +51,14 @@ static void scan_track(struct scan *scan, size_t first, size_t end)
     uint32_t process = model->tracks.data[model->ranges.data[first].track].process;
     for (size_t i = first; i < end; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
-        close_down_to(scan, model->paths.data[range->path].depth - 1);
+        close_down_to(scan, process, model->paths.data[range->path].depth - 1);
         struct open_call call = {.row = row_of(scan, i),
-                                 .place = SIZE_MAX,
+                                 .begin_ns = range->begin_ns,
                                  .duration_ns = range->end_ns - range->begin_ns};
-        if (call.row != 0) {
-            call.place = ss_step_series_at(scan->series, process, range->begin_ns);
-            scan->open_counts[call.row]++;
-        }
+        scan->open_counts[call.row] += call.row != 0;
         ss_vec_push(&scan->open, call);
     }
-    close_down_to(scan, 0);
+    close_down_to(scan, process, 0);
 }
 
 static void scan_ranges(struct scan *scan)
@@ -87,20 +79,18 @@ double *ss_call_errors_new(const struct ss_selection *selection, const struct ss
                            const struct ss_step_series *series,
                            const struct ss_call_errors_options *options)
 {
-    size_t rows = calls->rows.count, steps = series->steps.count;
+    size_t rows = calls->rows.count;
     double *errors = ss_alloc((rows + 1) * sizeof *errors);
-    bool is_known = steps > 0 && rows < MOST_VALUES / steps;
-    struct scan scan = {
-        .selection = selection, .calls = calls, .series = series, .options = options};
-    if (is_known) {
-        scan.values = ss_alloc_zero(rows * steps + 1, sizeof *scan.values);
-        scan.open_counts = ss_alloc_zero(rows + 2, sizeof *scan.open_counts);
+    struct scan scan = {.selection = selection, .calls = calls, .options = options};
+    ss_step_sums_init(&scan.sums, series, rows);
+    scan.open_counts = ss_alloc_zero(rows + 2, sizeof *scan.open_counts);
+    if (scan.sums.values != NULL) {
         scan_ranges(&scan);
     }
     for (size_t i = 0; i < rows; i++) {
-        errors[i] = is_known ? ss_step_series_mean(series, scan.values + i * steps).error : NAN;
+        errors[i] = ss_step_sums_error(&scan.sums, i);
     }
-    ss_free(scan.values);
+    ss_step_sums_fini(&scan.sums);
     ss_free(scan.open_counts);
     ss_vec_fini(&scan.open);
     return errors;

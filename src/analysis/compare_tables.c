@@ -30,6 +30,9 @@ static void append_key(const struct ss_table_comparison *comparison, const struc
 {
     for (size_t i = 0; i < comparison->key_count; i++) {
         size_t column = comparison->keys[i];
+        if (comparison->columns[column].comparison == SS_COMPARES_LABEL) {
+            continue;
+        }
         const struct ss_cell *cell = &cells[column];
         struct ss_strview text = cell->type == SS_CELL_TEXT ? cell->text : ss_strview_of("");
         int64_t number = cell->type == SS_CELL_INTEGER ? cell->integer : 0;
@@ -43,12 +46,34 @@ static void append_key(const struct ss_table_comparison *comparison, const struc
     }
 }
 
+/* Numbers of devices, ranks and workers are names that a run gives; where each side has one row
+ * that has no other name, they are the same. */
+static bool are_single(const struct ss_table_comparison *comparison)
+{
+    for (int side = 0; side < SS_SIDES; side++) {
+        const struct ss_table *table = comparison->sides[side].table;
+        for (size_t i = 0; i < comparison->key_count && table->row_count == 1; i++) {
+            if (ss_table_cell(table, 0, comparison->keys[i])->type == SS_CELL_TEXT) {
+                return false;
+            }
+        }
+        if (table->row_count != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static struct ss_compared_row *row_of(struct ss_table_comparison *comparison,
                                       const struct ss_cell *cells)
 {
     struct ss_strbuf key;
     ss_strbuf_init(&key, MAX_KEY_BYTES);
-    append_key(comparison, cells, &key);
+    if (comparison->are_single) {
+        ss_strbuf_append_text(&key, "single");
+    } else {
+        append_key(comparison, cells, &key);
+    }
     /* id 0 is the empty key: ids are row + 1 */
     uint32_t id = ss_intern_put(&comparison->known, key.data, key.length);
     ss_strbuf_fini(&key);
@@ -196,6 +221,7 @@ bool ss_compare_tables(const struct ss_compared_table sides[SS_SIDES],
     if (comparison.key_count == 0 || comparison.measure_count == 0) {
         return false;
     }
+    comparison.are_single = are_single(&comparison);
     ss_intern_init(&comparison.known);
     collect_rows(&comparison);
     judge_rows(&comparison);

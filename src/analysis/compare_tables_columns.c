@@ -13,7 +13,8 @@ bool ss_comparison_has_unit(const struct ss_column *column, const char *unit)
 
 static bool is_key(const struct ss_column *column)
 {
-    return column->comparison == SS_COMPARES_KEY || column->comparison == SS_COMPARES_LINE;
+    return column->comparison == SS_COMPARES_KEY || column->comparison == SS_COMPARES_LINE ||
+           column->comparison == SS_COMPARES_LABEL;
 }
 
 static bool is_measured(const struct ss_column *column, bool per_step)
@@ -30,6 +31,7 @@ static bool is_measured(const struct ss_column *column, bool per_step)
     case SS_COMPARES_KEY:
     case SS_COMPARES_LINE:
     case SS_COMPARES_FIRST_LINE:
+    case SS_COMPARES_LABEL:
         break;
     }
     return false;

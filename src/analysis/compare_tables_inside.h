@@ -38,7 +38,8 @@ struct ss_table_comparison {
     size_t first_line; /* column; SIZE_MAX: none */
     struct ss_compared_measure measures[SS_COMPARED_MOST_MEASURES];
     size_t measure_count;
-    bool shares; /* samples are compared as shares */
+    bool shares;     /* samples are compared as shares */
+    bool are_single; /* each side has one row, which are the same */
     struct ss_intern known;
     struct ss_vec_of(struct ss_compared_row) rows;
 };

@@ -83,7 +83,8 @@ static void set_columns(const struct ss_table_comparison *comparison, struct ss_
     const char *unit = ss_comparison_unit(comparison, &comparison->measures[0]);
     memset(columns, 0, count * sizeof *columns);
     for (size_t i = 0; i < keys; i++) {
-        columns[i].key = comparison->columns[comparison->keys[i]].key;
+        const struct ss_column *column = &comparison->columns[comparison->keys[i]];
+        columns[i] = (struct ss_column){.key = column->key, .is_for_people = column->is_for_people};
     }
     for (size_t i = 0; i < SS_COMPARED_COLUMNS; i++) {
         if (names[i] != NULL) {

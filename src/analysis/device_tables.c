@@ -7,29 +7,45 @@
 #include "analysis/duration_sums.h"
 #include "analysis/kernel_names.h"
 #include "analysis/steady_time.h"
+#include "analysis/step_sums.h"
 #include "base/alloc.h"
 
 static const struct ss_column columns[SS_WORK_COPY_COLUMNS] = {
-    [SS_WORK_NAME] = {.key = "name"},
+    [SS_WORK_NAME] = {.key = "name", .comparison = SS_COMPARES_KEY},
     [SS_WORK_BASE] = {.key = "base_name"},
-    [SS_WORK_SHORT] = {.key = "short_name", .is_for_people = true, .not_in_csv = true},
-    [SS_WORK_OPERATION] = {.key = "operation"},
+    [SS_WORK_SHORT] = {.key = "short_name",
+                       .is_for_people = true,
+                       .not_in_csv = true,
+                       .comparison = SS_COMPARES_LABEL},
+    [SS_WORK_OPERATION] = {.key = "operation", .comparison = SS_COMPARES_KEY},
     [SS_WORK_DEVICE] = {.key = "device"},
     [SS_WORK_STREAM] = {.key = "stream"},
     [SS_WORK_PID] = {.key = "pid"},
     [SS_WORK_TID] = {.key = "tid"},
     [SS_WORK_PERCENT] = {.key = "time_percent", .unit = "percent"},
-    [SS_WORK_TOTAL] = {.key = "total_ns", .unit = "ns"},
-    [SS_WORK_INSTANCES] = {.key = "instances", .unit = "instances"},
+    [SS_WORK_TOTAL] = {.key = "total_ns",
+                       .unit = "ns",
+                       .comparison = SS_COMPARES_RUN_SUM,
+                       .leads = true},
+    [SS_WORK_INSTANCES] = {.key = "instances",
+                           .unit = "instances",
+                           .comparison = SS_COMPARES_RUN_SUM},
     [SS_WORK_MEAN] = {.key = "avg_ns", .unit = "ns"},
     [SS_WORK_MEDIAN] = {.key = "med_ns", .unit = "ns"},
     [SS_WORK_MIN] = {.key = "min_ns", .unit = "ns"},
     [SS_WORK_MAX] = {.key = "max_ns", .unit = "ns"},
     [SS_WORK_DEVIATION] = {.key = "stddev_ns", .unit = "ns"},
     [SS_WORK_STEP_PERCENT] = {.key = "step_percent", .unit = "percent"},
-    [SS_WORK_STEP_INSTANCES] = {.key = "step_instances", .unit = "instances"},
-    [SS_WORK_STEP_TIME] = {.key = "step_ns", .unit = "ns"},
-    [SS_WORK_BYTES] = {.key = "total_bytes", .unit = "bytes"},
+    [SS_WORK_STEP_INSTANCES] = {.key = "step_instances",
+                                .unit = "instances",
+                                .comparison = SS_COMPARES_STEP},
+    [SS_WORK_STEP_TIME] = {.key = "step_ns",
+                           .unit = "ns",
+                           .comparison = SS_COMPARES_STEP,
+                           .leads = true,
+                           .error_key = "step_pm_ns"},
+    [SS_WORK_STEP_TIME_PM] = {.key = "step_pm_ns", .unit = "ns", .not_in_csv = true},
+    [SS_WORK_BYTES] = {.key = "total_bytes", .unit = "bytes", .comparison = SS_COMPARES_SUM},
     [SS_WORK_BYTES_MEAN] = {.key = "avg_bytes", .unit = "bytes"},
     [SS_WORK_BYTES_MEDIAN] = {.key = "med_bytes", .unit = "bytes"},
     [SS_WORK_BYTES_MIN] = {.key = "min_bytes", .unit = "bytes"},
@@ -409,8 +425,32 @@ static void put_sizes(const struct building *building, const struct row *row,
     }
 }
 
-static void put_rows(const struct building *building, const struct ss_steady_time *steady,
-                     struct ss_table *table)
+/* Only with has_errors. */
+static void put_errors(const struct building *building, const struct ss_step_summary *training,
+                       const struct order *order, struct ss_table *table)
+{
+    struct ss_step_series series;
+    struct ss_step_sums sums;
+    if (!building->options->has_errors) {
+        return;
+    }
+    ss_step_series_init(&series, training, false);
+    ss_step_sums_init(&sums, &series, building->rows.count);
+    for (size_t i = 0; i < building->instances.count; i++) {
+        const struct instance *instance = &building->instances.data[i];
+        ss_step_sums_add(&sums, building->row_of[i], instance->process, instance->begin_ns,
+                         instance->end_ns - instance->begin_ns);
+    }
+    for (size_t i = 0; i < table->row_count; i++) {
+        table->cells.data[i * table->column_count + SS_WORK_STEP_TIME_PM] =
+            ss_error_cell(ss_step_sums_error(&sums, order[i].row));
+    }
+    ss_step_sums_fini(&sums);
+    ss_step_series_fini(&series);
+}
+
+static void put_rows(const struct building *building, const struct ss_step_summary *training,
+                     const struct ss_steady_time *steady, struct ss_table *table)
 {
     struct order *order = order_rows(building);
     for (size_t i = 0; i < building->rows.count; i++) {
@@ -428,6 +468,7 @@ static void put_rows(const struct building *building, const struct ss_steady_tim
             put_sizes(building, row, instance, cells);
         }
     }
+    put_errors(building, training, order, table);
     ss_free(order);
 }
 
@@ -478,7 +519,7 @@ void ss_work_table(const struct ss_selection *selection, const struct ss_step_su
     struct ss_steady_time steady;
     ss_steady_time_init(&steady, training, false);
     sum_steady(&building, &steady);
-    put_rows(&building, &steady, table);
+    put_rows(&building, training, &steady, table);
     table->whole_ns = building.total_ns;
     ss_steady_time_fini(&steady);
     ss_free(building.row_of);

@@ -31,7 +31,8 @@ enum ss_work_column {
     SS_WORK_STEP_PERCENT, /* of the time of the steady-state steps; this and the next two are absent
                            * without such steps */
     SS_WORK_STEP_INSTANCES,
-    SS_WORK_STEP_TIME, /* in a steady-state step */
+    SS_WORK_STEP_TIME,    /* in a steady-state step */
+    SS_WORK_STEP_TIME_PM, /* at 95 %; only with has_errors */
     SS_WORK_COLUMNS,
     /* Of copies and memsets only: */
     SS_WORK_BYTES = SS_WORK_COLUMNS, /* absent where the sizes are unknown, as are the others */
@@ -80,6 +81,7 @@ struct ss_work_options {
     enum ss_work_sort sort;
     uint64_t max_rows; /* 0: all */
     unsigned grouping; /* enum ss_work_grouping */
+    bool has_errors;   /* of the time per step; needs a training */
 };
 
 /* `training` may be NULL. */

@@ -36,7 +36,8 @@ static bool list_tracks(const struct ss_diff_options *options,
     bool has_list = add_tracks(options->kind, tracks, &count);
     for (const struct ss_table_kind *kind = ss_table_kinds;
          kind->id != NULL && options->kind == &ss_overview; kind++) {
-        has_list = has_list && (!kind->is_in_diff || add_tracks(kind, tracks, &count));
+        bool is_shown = kind->is_in_diff && (options->has_devices || kind->tracks != NULL);
+        has_list = has_list && (!is_shown || add_tracks(kind, tracks, &count));
     }
     tracks[count] = NULL;
     return has_list;

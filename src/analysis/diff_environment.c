@@ -86,7 +86,9 @@ static struct setting *setting_of(struct environment *environment, struct ss_str
 static void add_value(struct environment *environment, int side, struct ss_strview key,
                       struct ss_strview value)
 {
-    bool is_compared = value.length > 0 && !is_own(key);
+    /* What has lines is a description of more than a setting, such as all that a driver knows. */
+    bool is_setting = value.length > 0 && memchr(value.data, '\n', value.length) == NULL;
+    bool is_compared = is_setting && !is_own(key);
     struct setting *setting = is_compared ? setting_of(environment, key) : NULL;
     if (setting == NULL) {
         return;

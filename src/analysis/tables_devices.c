@@ -26,7 +26,8 @@ static size_t build_work(const struct ss_table_input *input, unsigned types,
     struct ss_work_options work = {.types = types,
                                    .sort = (enum ss_work_sort)input->options->sort,
                                    .max_rows = input->options->max_rows,
-                                   .grouping = input->options->grouping};
+                                   .grouping = input->options->grouping,
+                                   .has_errors = input->options->has_errors};
     ss_work_table(input->selection, input->training, &work, &tables[0]);
     return 1;
 }

@@ -101,6 +101,17 @@ static bool has_cells(const struct ss_table *table, size_t column)
     return false;
 }
 
+/* Whether people get another name of a row than its key. */
+static bool has_label(const struct ss_table *table)
+{
+    for (size_t i = 1; i < table->comparison.keys; i++) {
+        if (table->columns[i].is_for_people && has_cells(table, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Columns without any cell are not shown. */
 static void layout_init(struct layout *layout, const struct ss_table *table)
 {
@@ -112,7 +123,8 @@ static void layout_init(struct layout *layout, const struct ss_table *table)
     layout->key_at = ss_alloc((layout->keys + 1) * sizeof *layout->key_at);
     for (size_t i = 0; i < layout->keys; i++) {
         bool is_joined = i == layout->line && layout->path != SIZE_MAX;
-        bool is_shown = has_cells(table, i) && !is_joined && i != layout->unit;
+        bool is_labelled = i == 0 && has_label(table);
+        bool is_shown = has_cells(table, i) && !is_joined && !is_labelled && i != layout->unit;
         layout->key_at[i] = is_shown ? layout->columns++ : SIZE_MAX;
     }
     for (size_t i = 0; i < SHOW_COUNT; i++) {

@@ -4,6 +4,7 @@
 import csv
 import io
 import json
+import os
 import pathlib
 import shutil
 
@@ -241,9 +242,32 @@ def test_other_operators(stepscope, torch_python, tmp_path):
                for row in rows_of(modules, "module"))
 
 
+TRACES = pathlib.Path(os.environ.get("STEPSCOPE_TRACES") or
+                      pathlib.Path(__file__).resolve().parents[3] / "shared/data/traces") / "02_hta"
+
+
+@pytest.mark.skipif(not TRACES.exists(), reason="no recorded traces of devices here")
+def test_kernels_of_real_devices(stepscope):
+    traces = [TRACES / f"trace_diff_{name}.json.gz" for name in ("control", "test")]
+    own = [{row["name"]: row["step_ns"] for row in json.loads(
+        stepscope("report", "--by", "kernel", "-f", "json", "--num-rows", "all", trace).stdout
+    )["tables"][0]["rows"]} for trace in traces]
+    found = compare(stepscope, "--by", "kernel", "--num-rows", "all", *traces)
+    rows = rows_of(found, "kernel")
+    assert len(rows) > 100
+    for row in rows:
+        sides = [own[side].get(row["name"]) for side in (0, 1)]
+        assert [row["a_ns"], row["b_ns"]] == sides
+        assert row["change_ns"] == (sides[1] or 0) - (sides[0] or 0)
+        assert (row["only_in"] is None) == (None not in sides)
+    every = stepscope("diff", *traces).stdout
+    assert "Kernels, per step" in every and "Devices, per step" in every
+    same = compare(stepscope, "--by", "kernel", traces[0], traces[0])
+    assert {row["significant"] for row in rows_of(same, "kernel")} == {"no"}
+
+
 def test_colours_are_for_a_terminal(usual, slowed, stepscope):
     pytest.importorskip("pty")
-    import os
     import pty
     import subprocess
     main, other = pty.openpty()

@@ -238,6 +238,64 @@ static void equal_rows_of_one_side_are_one(void **state)
     end(&compared);
 }
 
+/* The only device of each run is the same, whatever its number. */
+static void single_rows_of_numbers_are_the_same(void **state)
+{
+    (void)state;
+    static const struct ss_column of_devices[] = {
+        {.key = "device", .comparison = SS_COMPARES_KEY},
+        {.key = "busy_ns", .unit = "ns", .comparison = SS_COMPARES_LEVEL}};
+    for (int both = 0; both < 2; both++) {
+        struct ss_table tables[2], out;
+        struct ss_compared_table sides[2];
+        for (int i = 0; i < 2; i++) {
+            tables[i] = (struct ss_table){
+                .name = "gpu", .title = "GPU", .columns = of_devices, .column_count = 2};
+            for (int row = 0; row < (both && i == 1 ? 2 : 1); row++) {
+                struct ss_cell *cells = ss_table_add_row(&tables[i]);
+                cells[0] = ss_cell_integer(3 * i + row);
+                cells[1] = ss_cell_integer(100);
+            }
+            sides[i] = (struct ss_compared_table){.table = &tables[i], .divisor = 1};
+        }
+        assert_true(ss_compare_tables(sides, &per_run, &out));
+        assert_int_equal(out.row_count, both ? 3 : 1);
+        ss_table_fini(&out);
+        ss_table_fini(&tables[0]);
+        ss_table_fini(&tables[1]);
+    }
+}
+
+/* A name for people is shown, but rows are matched by the key. */
+static void labels_do_not_match(void **state)
+{
+    (void)state;
+    static const struct ss_column of_kernels[] = {
+        {.key = "name", .comparison = SS_COMPARES_KEY},
+        {.key = "short_name", .is_for_people = true, .comparison = SS_COMPARES_LABEL},
+        {.key = "total_ns", .unit = "ns", .comparison = SS_COMPARES_SUM}};
+    struct ss_table tables[2], out;
+    struct ss_compared_table sides[2];
+    for (int i = 0; i < 2; i++) {
+        tables[i] = (struct ss_table){
+            .name = "kernel", .title = "Kernels", .columns = of_kernels, .column_count = 3};
+        for (int row = 0; row < 2; row++) {
+            struct ss_cell *cells = ss_table_add_row(&tables[i]);
+            cells[0] = ss_cell_text(ss_strview_of(row == 0 ? "gemm<1>" : "gemm<2>"));
+            cells[1] = ss_cell_text(ss_strview_of(i == 0 ? "gemm" : "a gemm"));
+            cells[2] = ss_cell_integer(100);
+        }
+        sides[i] = (struct ss_compared_table){.table = &tables[i], .divisor = 1};
+    }
+    assert_true(ss_compare_tables(sides, &per_run, &out));
+    assert_int_equal(out.row_count, 2);
+    assert_true(out.columns[1].is_for_people);
+    assert_true(is_text(ss_table_cell(&out, 0, 1), "a gemm"));
+    ss_table_fini(&out);
+    ss_table_fini(&tables[0]);
+    ss_table_fini(&tables[1]);
+}
+
 static bool has_column(const struct ss_table *table, const char *key)
 {
     for (size_t i = 0; i < table->column_count; i++) {
@@ -362,6 +420,8 @@ int main(void)
         cmocka_unit_test(a_table_and_itself_do_not_differ),
         cmocka_unit_test(moved_lines_are_the_same),
         cmocka_unit_test(equal_rows_of_one_side_are_one),
+        cmocka_unit_test(single_rows_of_numbers_are_the_same),
+        cmocka_unit_test(labels_do_not_match),
         cmocka_unit_test(steps_decide_which_columns_are_compared),
         cmocka_unit_test(rows_are_sorted_and_limited),
         cmocka_unit_test(an_unknown_error_claims_nothing),
