@@ -46,22 +46,28 @@ static void append_key(const struct ss_table_comparison *comparison, const struc
     }
 }
 
-/* Numbers of devices, ranks and workers are names that a run gives; where each side has one row
- * that has no other name, they are the same. */
-static bool are_single(const struct ss_table_comparison *comparison)
+/* Whether all rows have the same keys, which are numbers. */
+static bool has_one_key(const struct ss_table_comparison *comparison, const struct ss_table *table)
 {
-    for (int side = 0; side < SS_SIDES; side++) {
-        const struct ss_table *table = comparison->sides[side].table;
-        for (size_t i = 0; i < comparison->key_count && table->row_count == 1; i++) {
-            if (ss_table_cell(table, 0, comparison->keys[i])->type == SS_CELL_TEXT) {
+    for (size_t row = 0; row < table->row_count; row++) {
+        for (size_t i = 0; i < comparison->key_count; i++) {
+            const struct ss_cell *cell = ss_table_cell(table, row, comparison->keys[i]);
+            const struct ss_cell *first = ss_table_cell(table, 0, comparison->keys[i]);
+            if (cell->type == SS_CELL_TEXT || cell->type != first->type ||
+                (cell->type == SS_CELL_INTEGER && cell->integer != first->integer)) {
                 return false;
             }
         }
-        if (table->row_count != 1) {
-            return false;
-        }
     }
-    return true;
+    return table->row_count > 0;
+}
+
+/* Numbers of devices, ranks and workers are names that a run gives; where each side has one that
+ * has no other name, they are the same. */
+static bool are_single(const struct ss_table_comparison *comparison)
+{
+    return has_one_key(comparison, comparison->sides[SS_SIDE_A].table) &&
+           has_one_key(comparison, comparison->sides[SS_SIDE_B].table);
 }
 
 static struct ss_compared_row *row_of(struct ss_table_comparison *comparison,
@@ -116,12 +122,23 @@ static void add_to_row(const struct ss_table_comparison *comparison, int side, s
     row->error_squares[side] += pow(error_of(&comparison->measures[0], side, cells), 2);
 }
 
+static bool counts(const struct ss_table_comparison *comparison, const struct ss_cell *cells)
+{
+    const struct ss_cell *kind =
+        comparison->step_kind != SIZE_MAX ? &cells[comparison->step_kind] : NULL;
+    return kind == NULL ||
+           (kind->type == SS_CELL_TEXT && ss_strview_equal(kind->text, ss_strview_of("usual")));
+}
+
 static void collect_rows(struct ss_table_comparison *comparison)
 {
     for (int side = 0; side < SS_SIDES; side++) {
         const struct ss_table *table = comparison->sides[side].table;
         for (size_t i = 0; i < table->row_count; i++) {
-            add_to_row(comparison, side, i, row_of(comparison, ss_table_cell(table, i, 0)));
+            const struct ss_cell *cells = ss_table_cell(table, i, 0);
+            if (counts(comparison, cells)) {
+                add_to_row(comparison, side, i, row_of(comparison, cells));
+            }
         }
     }
 }

@@ -32,6 +32,7 @@ static bool is_measured(const struct ss_column *column, bool per_step)
     case SS_COMPARES_LINE:
     case SS_COMPARES_FIRST_LINE:
     case SS_COMPARES_LABEL:
+    case SS_COMPARES_STEP_KIND:
         break;
     }
     return false;
@@ -104,12 +105,14 @@ static void find_measures(struct ss_table_comparison *comparison)
 
 static void find_keys(struct ss_table_comparison *comparison)
 {
-    comparison->first_line = SIZE_MAX;
+    comparison->first_line = comparison->step_kind = SIZE_MAX;
     for (size_t i = 0; i < comparison->sides[0].table->column_count; i++) {
         if (is_key(&comparison->columns[i]) && comparison->key_count < SS_COMPARED_MOST_KEYS) {
             comparison->keys[comparison->key_count++] = i;
         } else if (comparison->columns[i].comparison == SS_COMPARES_FIRST_LINE) {
             comparison->first_line = i;
+        } else if (comparison->columns[i].comparison == SS_COMPARES_STEP_KIND) {
+            comparison->step_kind = i;
         }
     }
 }

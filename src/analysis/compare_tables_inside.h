@@ -35,11 +35,11 @@ struct ss_table_comparison {
     const struct ss_compare_options *options;
     const struct ss_column *columns;
     size_t keys[SS_COMPARED_MOST_KEYS], key_count;
-    size_t first_line; /* column; SIZE_MAX: none */
+    size_t first_line, step_kind; /* columns; SIZE_MAX: none */
     struct ss_compared_measure measures[SS_COMPARED_MOST_MEASURES];
     size_t measure_count;
     bool shares;     /* samples are compared as shares */
-    bool are_single; /* each side has one row, which are the same */
+    bool are_single; /* each side has one key, which are the same */
     struct ss_intern known;
     struct ss_vec_of(struct ss_compared_row) rows;
 };

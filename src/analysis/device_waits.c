@@ -209,14 +209,22 @@ void ss_device_waits_fini(struct ss_device_waits *waits)
 /* --- the table -------------------------------------------------------------------------------- */
 
 static const struct ss_column columns[SS_DEVICE_WAIT_COLUMNS] = {
-    [SS_DEVICE_WAIT_PLACE] = {.key = "waits_at"},
-    [SS_DEVICE_WAIT_CALL] = {.key = "call"},
-    [SS_DEVICE_WAIT_COUNT] = {.key = "count", .unit = "waits"},
-    [SS_DEVICE_WAIT_TOTAL] = {.key = "total_ns", .unit = "ns"},
+    [SS_DEVICE_WAIT_PLACE] = {.key = "waits_at", .comparison = SS_COMPARES_KEY},
+    [SS_DEVICE_WAIT_CALL] = {.key = "call", .comparison = SS_COMPARES_KEY},
+    [SS_DEVICE_WAIT_COUNT] = {.key = "count", .unit = "waits", .comparison = SS_COMPARES_RUN_SUM},
+    [SS_DEVICE_WAIT_TOTAL] = {.key = "total_ns",
+                              .unit = "ns",
+                              .comparison = SS_COMPARES_RUN_SUM,
+                              .leads = true},
     [SS_DEVICE_WAIT_MEAN] = {.key = "avg_ns", .unit = "ns"},
     [SS_DEVICE_WAIT_MAX] = {.key = "max_ns", .unit = "ns"},
-    [SS_DEVICE_WAIT_STEP_COUNT] = {.key = "step_count", .unit = "waits"},
-    [SS_DEVICE_WAIT_STEP_TIME] = {.key = "step_ns", .unit = "ns"},
+    [SS_DEVICE_WAIT_STEP_COUNT] = {.key = "step_count",
+                                   .unit = "waits",
+                                   .comparison = SS_COMPARES_STEP},
+    [SS_DEVICE_WAIT_STEP_TIME] = {.key = "step_ns",
+                                  .unit = "ns",
+                                  .comparison = SS_COMPARES_STEP,
+                                  .leads = true},
     [SS_DEVICE_WAIT_WORK] = {.key = "waits_for"},
     [SS_DEVICE_WAIT_LAUNCHER] = {.key = "launched_at"},
 };

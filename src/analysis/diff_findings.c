@@ -172,7 +172,7 @@ static void put_finding(const struct ss_diff *diff, const struct ss_finding *a,
     ss_figure_put_text(object, "rule", known->rule->id);
     ss_figure_put_text(object, "in", a == NULL ? "B" : b == NULL ? "A" : "both");
     ss_report_add_finding(known, side->report.selection->model,
-                                   ss_figure_put_sentence(object, "headline"));
+                          ss_figure_put_sentence(object, "headline"));
     if (frame != NULL) {
         ss_figure_put_name(object, "path", text_of(side, frame->short_file));
         ss_figure_put_name(object, "function", text_of(side, frame->function));

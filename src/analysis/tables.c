@@ -501,6 +501,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .needs = OF_STEPS,
      .idle = SS_IDLE_MAIN,
      .rows = 20,
+     .is_in_diff = true,
      .build = ss_build_device_steps},
     {.id = "wait",
      .summary = "calls that wait for a device, and the work that each waits for",
