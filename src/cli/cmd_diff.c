@@ -12,8 +12,9 @@
 
 static const struct ss_option options[] = {
     {"by", 0, "TABLE",
-     "one table (default: step, phases, operators, modules, memory, functions and lines, findings "
-     "and environment; as csv: step, without steps function)",
+     "one table (default: step, phases, operators, modules, kernels, devices, memory, functions "
+     "and "
+     "lines, findings, environment; as csv: step, without steps function)",
      "Comparison", false},
     {"num-rows", 0, "N",
      "rows of each table, or \"all\" (default 10; tables of steps and phases all)", NULL, false},
