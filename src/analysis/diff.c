@@ -27,18 +27,21 @@ static bool add_tracks(const struct ss_table_kind *kind, const char **tracks, si
     return kind->tracks != NULL;
 }
 
-/* Steps and phases are loaded whatever the list; an empty one has nothing else. False: all tracks
- * are needed. */
+/* Steps, phases and work of devices are loaded whatever the list, which suffices for what an
+ * overview shows of devices. False: all tracks are needed. */
 static bool list_tracks(const struct ss_diff_options *options,
-                        const char *tracks[SS_DIFF_MOST_TRACKS])
+                        const char *tracks[SS_DIFF_MOST_TRACKS], unsigned *quantities)
 {
     size_t count = 0;
     bool has_list = add_tracks(options->kind, tracks, &count);
     for (const struct ss_table_kind *kind = ss_table_kinds;
          kind->id != NULL && options->kind == &ss_overview; kind++) {
-        bool is_shown = kind->is_in_diff && (options->has_devices || kind->tracks != NULL);
-        has_list = has_list && (!is_shown || add_tracks(kind, tracks, &count));
+        if (kind->is_in_diff && kind->tracks != NULL) {
+            add_tracks(kind, tracks, &count);
+            *quantities |= kind->quantities;
+        }
     }
+    *quantities |= options->kind->quantities;
     tracks[count] = NULL;
     return has_list;
 }
@@ -49,7 +52,7 @@ void ss_diff_load(const struct ss_diff_options *options, const char *tracks[SS_D
     const struct ss_table_options table = {.leaf = {.aggregate = true}};
     ss_table_kind_load(&ss_overview, &table, load);
     load->sample_ranges = (options->kind->needs & SS_NEEDS_SAMPLE_RANGES) != 0;
-    load->only_tracks = list_tracks(options, tracks) ? tracks : NULL;
+    load->only_tracks = list_tracks(options, tracks, &load->only_quantities) ? tracks : NULL;
 }
 
 /* --- what changed ----------------------------------------------------------------------------- */

@@ -20,8 +20,7 @@ struct ss_diff_options {
     bool has_rows;     /* else tables have their own default */
     uint64_t max_rows; /* of each table; 0: all */
     bool full_paths;
-    bool is_single;   /* one table, to be read by a program */
-    bool has_devices; /* a recording has work of devices, which a comparison of all shows */
+    bool is_single; /* one table, to be read by a program */
     struct ss_steps_options steps;
     struct ss_source_lines source;
     bool has_threshold;

@@ -83,26 +83,19 @@ static bool has_samples(const struct ss_model *model)
     return false;
 }
 
-static bool has_device_work(const struct side sides[SS_SIDES])
-{
-    return sides[SS_SIDE_A].model.streams.count + sides[SS_SIDE_B].model.streams.count > 2;
-}
-
-/* Without samples, all that the programs marked is compared; work of devices, where there is any.
- */
+/* Without samples, all that the programs marked is compared. */
 static enum ss_status load_all(const struct ss_arguments *arguments,
                                struct ss_diff_request *request, struct side sides[SS_SIDES],
                                struct ss_error *err)
 {
     SS_TRY(load(arguments, request, sides, err));
-    bool is_sampled = has_samples(&sides[0].model) || has_samples(&sides[1].model);
-    request->diff.has_devices = has_device_work(sides);
-    if (request->diff.kind != &ss_overview || (is_sampled && !request->diff.has_devices)) {
+    if (request->diff.kind != &ss_overview || has_samples(&sides[0].model) ||
+        has_samples(&sides[1].model)) {
         return SS_OK;
     }
     fini_models(sides);
     init_models(sides);
-    ss_diff_request_set_kind(request, is_sampled ? &ss_overview : &ss_overview_of_ranges);
+    ss_diff_request_set_kind(request, &ss_overview_of_ranges);
     request->report.reading.is_again = true;
     return load(arguments, request, sides, err);
 }
