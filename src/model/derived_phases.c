@@ -109,6 +109,15 @@ static bool is_of_import(const struct ss_model *model, uint32_t process)
     return process != 0 && model->inputs.data[input].kind == SS_INPUT_IMPORT;
 }
 
+/* Of nested ranges on a thread. */
+static bool is_of_domain(const struct ss_model *model, const struct ss_model_range *range,
+                         const char *domain)
+{
+    const struct ss_model_track *track = &model->tracks.data[range->track];
+    return track->thread != 0 && track->kind == SS_TRACK_RANGES && range->lane == 0 &&
+           strcmp(ss_model_text(model, track->name), domain) == 0;
+}
+
 /* Outermost parts, and outermost operators outside of them. */
 static void collect(struct deriving *deriving, size_t first_range)
 {
@@ -121,10 +130,8 @@ static void collect(struct deriving *deriving, size_t first_range)
         uint32_t process = row->process;
         deriving->has_phases[process] |= row->kind == SS_TRACK_PHASES;
         deriving->has_steps[process] |= row->kind == SS_TRACK_STEPS;
-        bool is_module = row->thread != 0 && row->kind == SS_TRACK_RANGES && range->lane == 0 &&
-                         strcmp(ss_model_text(model, row->name), ss_domain_torch_module) == 0;
-        bool is_torch = row->thread != 0 && row->kind == SS_TRACK_RANGES && range->lane == 0 &&
-                        strcmp(ss_model_text(model, row->name), ss_domain_torch) == 0;
+        bool is_module = is_of_domain(model, range, ss_domain_torch_module);
+        bool is_torch = is_of_domain(model, range, ss_domain_torch);
         if ((!is_torch && !is_module) || !is_of_import(model, process)) {
             continue;
         }
