@@ -64,11 +64,14 @@ static int64_t number_in(const struct ss_chrome_id *id)
     struct ss_strview text = id->text.raw;
     size_t at = text.length;
     int64_t number;
+    if (id->is_number || text.length == 0) {
+        return id->is_number ? id->number : 0;
+    }
     while (at > 0 && text.data[at - 1] >= '0' && text.data[at - 1] <= '9') {
         at--;
     }
     struct ss_strview digits = {text.data + at, text.length - at};
-    return id->is_number ? id->number : ss_json_decimal(digits, 0, &number) ? number : 0;
+    return ss_json_decimal(digits, 0, &number) ? number : 0;
 }
 
 static void add_device_work(struct ss_chrome_loading *loading, enum ss_chrome_kind kind,
