@@ -91,10 +91,34 @@ bool ss_rule_pageable_copies(const struct ss_training_facts *facts, struct ss_fi
     return set_cost(finding, facts, cost_ns, cost_ns) && device->pageable_copies > 0;
 }
 
+/* In exposed communication, the time until the last rank arrives. */
+static uint64_t waits_for_ranks(const struct ss_training_facts *facts)
+{
+    uint64_t exposed_ns = facts->device.summary.mean.times.class_ns[SS_WORK_COMMUNICATION];
+    uint64_t wait_ns = facts->device.collectives.steady_wait_ns;
+    return wait_ns < exposed_ns ? wait_ns : exposed_ns;
+}
+
+bool ss_rule_device_late_rank(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_device_collectives *collectives = &facts->device.collectives;
+    const struct ss_model_process *latest = &facts->model->processes.data[collectives->latest];
+    uint64_t wait_ns = waits_for_ranks(facts);
+    add_time(finding, facts, "waits for the last rank", collectives->steady_wait_ns);
+    if (latest->has_rank) {
+        ss_finding_add(finding, "rank that is last most often", SS_EVIDENCE_NUMBER,
+                       (double)latest->rank);
+    }
+    ss_finding_add(finding, "last in collectives", SS_EVIDENCE_COUNT,
+                   (double)collectives->times_last);
+    ss_finding_add(finding, "of", SS_EVIDENCE_COUNT, (double)collectives->steady);
+    return set_cost(finding, facts, wait_ns, wait_ns) && collectives->ranks > 1;
+}
+
 bool ss_rule_device_communication(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_device_mean *mean = &facts->device.summary.mean;
-    uint64_t exposed_ns = mean->times.class_ns[SS_WORK_COMMUNICATION];
+    uint64_t exposed_ns = mean->times.class_ns[SS_WORK_COMMUNICATION] - waits_for_ranks(facts);
     add_time(finding, facts, "communication in all", mean->times.communication_ns);
     if (mean->times.communication_ns > 0) {
         ss_finding_add(finding, "hidden behind computation", SS_EVIDENCE_PERCENT,

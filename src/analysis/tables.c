@@ -511,6 +511,15 @@ const struct ss_table_kind ss_table_kinds[] = {
      .rows = 20,
      .hides_steps = true,
      .build = ss_build_device_waits},
+    {.id = "device-collective",
+     .summary =
+         "collectives over the ranks, as their devices executed them: who was last, and what "
+         "the others waited",
+     .needs = SS_NEEDS_TRACKS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .is_not_compared = true,
+     .build = ss_build_device_collectives},
     {.id = "stream",
      .summary = "streams of devices: kernels, copies, and how busy each is",
      .needs = SS_NEEDS_TRACKS,

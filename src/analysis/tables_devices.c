@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/tables_devices.h"
 
+#include "analysis/device_collectives.h"
 #include "analysis/device_overview.h"
 #include "analysis/device_steps.h"
 #include "analysis/device_waits.h"
@@ -71,6 +72,12 @@ size_t ss_build_device_steps(const struct ss_table_input *input, struct ss_table
 size_t ss_build_device_waits(const struct ss_table_input *input, struct ss_table *tables)
 {
     ss_device_waits_table(input->selection, input->training, input->options->max_rows, &tables[0]);
+    return 1;
+}
+
+size_t ss_build_device_collectives(const struct ss_table_input *input, struct ss_table *tables)
+{
+    ss_device_collectives_table(input->selection, input->options->max_rows, &tables[0]);
     return 1;
 }
 

@@ -193,3 +193,40 @@ def test_overlapping_and_empty_kernels_of_one_stream_are_kept(stepscope, tmp_pat
     assert (row["device"], row["kernels"], row["kernel_ns"]) == (2, 6, 16000)
     assert (row["busy_ns"], row["span_ns"]) == (12000, 12000)
     assert row["pid"] == PID
+
+
+def ranks(folder, late_by):
+    """Two ranks; the second begins its collective later, and both end together."""
+    folder.mkdir()
+    for rank in (0, 1):
+        def plant(trace, begin, arrival=4000 + late_by * rank):
+            compute(trace, begin + 5, begin + 10, begin + arrival)
+            trace.launch("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevComm*)", begin + 500,
+                         begin + arrival, 4000 + late_by + 300 - arrival,
+                         stream=COMMUNICATION_STREAM)
+            compute(trace, begin + 600, begin + 4000 + late_by + 300, begin + STEP)
+        trace = training(plant)
+        trace.rank, trace.world_size = rank, 2
+        trace.write(folder / f"rank{rank}.pt.trace.json")
+    return folder
+
+
+def test_a_late_rank_is_named(stepscope, tmp_path):
+    folder = ranks(tmp_path / "late", 3000)
+    report = json.loads(stepscope("report", folder, "--format", "json").stdout)["training"]
+    first = report["advice"][0]
+    assert first["rule"] == "device-late-rank"
+    evidence = {one["what"]: one["value"] for one in first["evidence"]}
+    assert evidence["rank that is last most often"] == 1
+    assert first["recoverable_ns"] == pytest.approx(1.5e6, rel=0.05)  # rank 0 waits 3 ms, rank 1 none
+    rows = json.loads(stepscope("report", folder, "--by", "device-collective", "--format",
+                                "json").stdout)["tables"][0]["rows"]
+    assert len(rows) == STEPS
+    assert {(row["last_rank"], row["skew_ns"], row["transfer_ns"]) for row in rows} == {
+        (1, 3000000, 300000)}
+
+
+def test_ranks_in_time_are_blamed_for_nothing(stepscope, tmp_path):
+    report = json.loads(stepscope("report", ranks(tmp_path / "healthy", 0), "--format",
+                                  "json").stdout)["training"]
+    assert report["advice"] == []

@@ -169,3 +169,14 @@ def test_ranks_of_an_archive_are_processes_on_one_axis(gpus, facts):
         rank = int(re.match(r"worker(\d+)_", name).group(1))
         check_device([rows[rank]], known)
     assert len(rows) == 8
+
+
+def test_the_last_rank_of_each_collective_is_that_of_the_file(table, facts):
+    path = "01_param_dlrm_8rank/dlrm_kineto.tar.gz"
+    rows = table(path, "device-collective")
+    known = facts[path]["facts"]["collective_alignment"]
+    assert [row["last_rank"] for row in rows] == [one["last_arriver"] for one in known]
+    for row, one in zip(rows, known, strict=True):
+        begins, ends = one["start_offset_us"].values(), one["end_offset_us"].values()
+        assert row["skew_ns"] == 1000 * (max(begins) - min(begins))
+        assert row["ends_differ_ns"] == 1000 * (max(ends) - min(ends))
