@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+static const struct ss_json_text no_text = {.raw = {"", 0}};
+
 static bool is_key(struct ss_json_text key, const char *name)
 {
     return ss_strview_equal(key.raw, ss_strview_of(name));
@@ -13,7 +15,7 @@ static enum ss_json_result read_scalar(struct ss_json_cursor *cursor, struct ss_
                                        bool *is_text)
 {
     enum ss_json_kind kind = ss_json_peek(cursor);
-    *text = (struct ss_json_text){0};
+    *text = no_text;
     *is_text = kind == SS_JSON_STRING;
     if (*is_text) {
         return ss_json_read_string(cursor, text);
@@ -63,7 +65,7 @@ static enum ss_json_result read_text(struct ss_json_cursor *cursor, struct ss_js
     bool is_text;
     enum ss_json_result result = read_scalar(cursor, text, &is_text);
     if (result == SS_JSON_OK && !is_text) {
-        *text = (struct ss_json_text){0};
+        *text = no_text;
     }
     return result;
 }
@@ -105,7 +107,13 @@ static enum ss_json_result read_member(struct ss_json_cursor *cursor, struct ss_
 enum ss_json_result ss_chrome_event_read(struct ss_json_cursor *cursor,
                                          struct ss_chrome_event *event)
 {
-    *event = (struct ss_chrome_event){.is_coarse = true};
+    *event = (struct ss_chrome_event){.category = no_text,
+                                      .name = no_text,
+                                      .pid.text = no_text,
+                                      .tid.text = no_text,
+                                      .id.text = no_text,
+                                      .arguments = {"", 0},
+                                      .is_coarse = true};
     cursor->at++;
     for (;;) {
         struct ss_json_text key;
