@@ -86,9 +86,17 @@ static bool has_no_samples(const struct ss_report_parts *parts)
 }
 
 /* The recorder's note in the file, or what failed. */
-static const char *why_no_samples(const struct ss_trust *trust)
+static const char *why_no_samples(const struct ss_model *model, const struct ss_trust *trust)
 {
     const char *why = "";
+    bool all_are_imports = true;
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        all_are_imports = all_are_imports && model->inputs.data[i].kind == SS_INPUT_IMPORT;
+    }
+    if (all_are_imports) {
+        return "the files have no calls of Python functions (torch.profiler writes them with "
+               "with_stack=True)";
+    }
     for (size_t i = 0; i < trust->problems.count; i++) {
         const struct ss_trust_problem *problem = &trust->problems.data[i];
         bool explains =
@@ -106,7 +114,8 @@ static void add_no_samples(const struct ss_report_parts *parts, struct ss_docume
     document->blocks.data[document->blocks.count - 1].is_joined = false;
     ss_sentence_add(out, "No samples were recorded, so there are no tables of functions, lines and "
                          "threads: ");
-    ss_sentence_add_name(out, ss_strview_of(why_no_samples(&parts->trust)));
+    ss_sentence_add_name(out,
+                         ss_strview_of(why_no_samples(parts->selection->model, &parts->trust)));
 }
 
 /* --- notes on all tables ---------------------------------------------------------------------- */

@@ -326,7 +326,9 @@ static void shift_summary(struct ss_model_builder *builder, struct ss_trace_summ
 {
     shift_time(builder, &summary->first_ns);
     shift_time(builder, &summary->last_ns);
-    shift_time(builder, &summary->first_event_ns);
+    if (summary->last_event_ns != 0) { /* the first event may be at 0 of its clock */
+        summary->first_event_ns = ss_model_builder_on_axis(builder, summary->first_event_ns);
+    }
     shift_time(builder, &summary->last_event_ns);
 }
 
@@ -358,6 +360,11 @@ void ss_model_builder_end(struct ss_model_builder *builder)
     struct ss_load_times times = times_of(builder, &model->inputs.data[builder->input].summary);
     ss_load_tracks_end(&builder->on_tracks, model, &times);
     model->inputs.data[builder->input].halvings = (uint8_t)builder->on_tracks.halvings;
+    const struct ss_model_input *input = &model->inputs.data[builder->input];
+    bool labels_samples = builder->load->sample_phases || builder->load->sample_ranges;
+    if (input->kind == SS_INPUT_IMPORT && input->samples == 0 && !labels_samples) {
+        ss_load_derive_samples(model, builder->input, builder->on_tracks.first_range);
+    }
     if (builder->load->sample_phases) {
         /* A wait at the end of DistributedDataParallel's backward is communication, although no
          * phase marks it. */

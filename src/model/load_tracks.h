@@ -84,6 +84,10 @@ void ss_load_derive_steps(struct ss_model *model, size_t first_range);
  * of PyTorch, and steps from updates where the file marks none. */
 void ss_load_derive_phases(struct ss_model *model, size_t first_range);
 
+/* For an import without samples: makes them of its calls of Python functions, from `first_range`
+ * on. */
+void ss_load_derive_samples(struct ss_model *model, uint32_t input, size_t first_range);
+
 /* Among the phases from `first_range` on, turns the waits for batches and the gaps between
  * evaluations into evaluation, and also the waits for the first batch. */
 void ss_load_join_evaluations(struct ss_model *model, size_t first_range);

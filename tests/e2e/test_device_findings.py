@@ -230,3 +230,24 @@ def test_ranks_in_time_are_blamed_for_nothing(stepscope, tmp_path):
     report = json.loads(stepscope("report", ranks(tmp_path / "healthy", 0), "--format",
                                   "json").stdout)["training"]
     assert report["advice"] == []
+
+
+def test_calls_of_python_functions_give_the_tables_of_samples(stepscope, tmp_path):
+    trace = Kineto()
+    trace.range("python_function", "train.py(3): <module>", 0, 1000)
+    trace.range("python_function", "train.py(20): step", 100, 600)
+    trace.range("python_function", "train.py(30): loss", 150.5, 200.25)
+    trace.range("python_function", "train.py(20): step", 700, 100)
+    path = trace.write(tmp_path / "calls.json")
+    report = stepscope("report", "--by", "function", "--format", "json", path)
+    rows = json.loads(report.stdout)["tables"][0]["rows"]
+    # In microseconds, alone: 1000 - 700, 700 - 200.25, 200.25.
+    assert {row["name"]: (row["self_samples"], row["total_samples"], row["line"])
+            for row in rows} == {"<module>": (300, 1000, 3), "step": (500, 700, 20),
+                                 "loss": (200, 200, 30)}
+    assert stepscope("flame", "-o", tmp_path / "calls.svg", path).returncode == 0
+    assert "loss" in (tmp_path / "calls.svg").read_text()
+    without = Kineto()
+    without.operator("aten::mm", 0, 10)
+    report = stepscope("report", "--by", "function", without.write(tmp_path / "none.json"))
+    assert "no calls of Python functions" in report.stdout
