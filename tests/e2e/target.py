@@ -3,9 +3,11 @@
 what happens, not for time to pass; the limits here only end a test that hangs."""
 
 import contextlib
+import json
 import os
 import pathlib
 import select
+import subprocess
 import sys
 import time
 
@@ -13,13 +15,58 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "scripted.p
 HANGS_AFTER_S = 120
 
 
-def until(condition, what, seconds=HANGS_AFTER_S):
+def until(condition, what, seconds=HANGS_AFTER_S, pause=0.002):
     """Waits until the condition is true, and returns its value."""
     end = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < end, f"{what}: not within {seconds} s"
-        time.sleep(0.002)
+        time.sleep(pause)
     return value
+
+
+# --- a program that waits until its recording has what a test needs -------------------------------
+
+HOLD = "import sys; print('ready', flush=True); sys.stdin.readline()"
+
+
+def record_until(stepscope, trace, program, condition, what, options=(), status=0, **popen):
+    """Records a program that prints "ready" and reads a line, which it gets once the condition is true:
+    of the trace, which grows. Returns what it did, without "ready"."""
+    command = [stepscope, "record", *options, "-o", trace, "--", *program]
+    run = subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, **popen)
+    try:
+        first = run.stdout.readline()
+        if first == "ready\n":
+            until(condition, what, pause=0.05)
+        out, err = run.communicate("\n", timeout=HANGS_AFTER_S)
+    finally:
+        run.kill()
+    assert (first, run.returncode) == ("ready\n", status), err
+    return subprocess.CompletedProcess(command, run.returncode, out, err)
+
+
+def info_so_far(stepscope, trace):
+    """What `info` says of a trace that grows; None: there is no such file yet."""
+    done = stepscope("info", "--format", "json", trace, status=None)
+    return json.loads(done.stdout)["files"][0] if done.stdout and trace.exists() else None
+
+
+def has_grown(stepscope, trace, units):
+    """A condition: since its first call the recorder wrote so many units. It writes one after it has
+    read all that it reads once a second."""
+    first = []
+
+    def condition():
+        info = info_so_far(stepscope, trace)
+        if info is None:
+            return False
+        first.append(info["units"])
+        return info["units"] >= first[0] + units
+    return condition
+
+
+# --- a program that a test drives -----------------------------------------------------------------
 
 
 def state_of(pid):

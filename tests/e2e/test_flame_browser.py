@@ -3,7 +3,6 @@
 
 import shutil
 import tempfile
-import time
 
 import pytest
 
@@ -60,14 +59,16 @@ class Page:
 
     def settle(self):
         """Waits for the end of a zoom's movement."""
-        before = None
-        for _ in range(100):
-            now = self.js("return document.querySelector('.boxes').innerHTML")
-            if now == before:
-                return
-            before = now
-            time.sleep(0.06)
-        pytest.fail("the picture never comes to rest")
+        self.driver.set_script_timeout(10)  # else the picture never comes to rest
+        self.driver.execute_async_script("""
+            const done = arguments[0], boxes = document.querySelector('.boxes');
+            let before = null, still = 0;
+            function frame() {
+                still = boxes.innerHTML === before ? still + 1 : 0;
+                before = boxes.innerHTML;
+                still === 3 ? done() : requestAnimationFrame(frame);
+            }
+            requestAnimationFrame(frame);""")
 
     FIND = """[...document.querySelectorAll('.boxes rect')].find((rect) => {
         const text = rect.nextElementSibling;

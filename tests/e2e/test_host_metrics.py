@@ -15,9 +15,11 @@ import time
 import pytest
 
 import counters
+from target import HOLD, info_so_far, record_until
 
 trace_pb2 = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2",
                                 reason="the package perfetto is not installed")
+DecodeError = pytest.importorskip("google.protobuf.message").DecodeError
 
 PROGRAM = """
 import json, os, resource, sys, time
@@ -35,14 +37,34 @@ with open(sys.argv[1], "wb") as file:
     file.flush()
     os.fsync(file.fileno())
 for _ in range(200):
-    time.sleep(0.002)
-time.sleep(0.8)                       # a level is read while the block is there
+    time.sleep(0.002)                 # switches
+print("ready", flush=True)            # a level is read while the block is there
+sys.stdin.readline()
 usage = resource.getrusage(resource.RUSAGE_SELF)
 io = dict(line.split(": ") for line in open("/proc/self/io").read().splitlines())
 print(json.dumps({"pid": os.getpid(), "cpu": usage.ru_utime + usage.ru_stime,
                   "minor": usage.ru_minflt, "voluntary": usage.ru_nvcsw,
                   "written": int(io["wchar"]), "storage": int(io["write_bytes"])}))
 """
+
+
+def live(trace):
+    """The series of a file that grows."""
+    try:
+        return counters.read(trace_pb2, trace)[0]
+    except (FileNotFoundError, DecodeError):  # not there, or in the middle of a write
+        return {}
+
+
+def has_more_readings(trace, count):
+    """A condition: since its first call the host was read so often."""
+    first = []
+
+    def condition():
+        series = live(trace).get((0, "memory/used"))
+        first.append(len(series.points) if series else 0)
+        return first[-1] >= first[0] + count
+    return condition
 
 
 def cpu_seconds():
@@ -63,8 +85,8 @@ class Recording:
         program, self.trace = folder / "program.py", folder / "run.pftrace"
         program.write_text(PROGRAM)
         before = time.monotonic(), cpu_seconds(), network_bytes()
-        done = stepscope("record", "-q", "-o", self.trace, "--", sys.executable, program,
-                         folder / "data", timeout=120)
+        done = record_until(stepscope, self.trace, [sys.executable, program, folder / "data"],
+                            self.has_block, "the block in the resident memory", ["-q"])
         after = time.monotonic(), cpu_seconds(), network_bytes()
         self.seconds = after[0] - before[0]
         self.busy_seconds = after[1] - before[1]
@@ -72,6 +94,10 @@ class Recording:
                         for name, (rx, tx) in before[2].items() if name in after[2]}
         self.said = json.loads(done.stdout)
         self.series, self.end_ns = counters.read(trace_pb2, self.trace)
+
+    def has_block(self):
+        return any(max(series.values) > 64 << 20 for (_, path), series in live(self.trace).items()
+                   if path == "usage/resident memory")
 
     def host(self, path):
         return self.series[0, path]
@@ -170,10 +196,11 @@ def test_disks_networks_and_memory_against_psutil(stepscope, tmp_path):
         return psutil.disk_io_counters(perdisk=True), psutil.net_io_counters(pernic=True), \
             psutil.virtual_memory()
     out = tmp_path / "t.pftrace"
-    program = "import os, time; f = open('data', 'wb'); f.write(os.urandom(16 << 20));" \
-        "f.flush(); os.fsync(f.fileno()); time.sleep(0.7)"
+    program = "import os; f = open('data', 'wb'); f.write(os.urandom(16 << 20));" \
+        "f.flush(); os.fsync(f.fileno());" + HOLD
     disks, networks, memory = totals()
-    stepscope("record", "-q", "-o", out, "--", sys.executable, "-c", program, cwd=tmp_path)
+    record_until(stepscope, out, [sys.executable, "-c", program], has_more_readings(out, 2),
+                 "two readings of the host", ["-q"], cwd=tmp_path)
     disks_after, networks_after, memory_after = totals()
     series, end_ns = counters.read(trace_pb2, out)
 
@@ -222,8 +249,10 @@ def test_the_report_has_them(stepscope, recording):
 
 def test_off_and_slower_by_the_option(stepscope, tmp_path):
     off, slow = tmp_path / "off.pftrace", tmp_path / "slow.pftrace"
-    stepscope("record", "-q", "--host-interval", "0", "-o", off, "--", "sleep", "0.7")
-    stepscope("record", "-q", "--host-interval", "60", "-o", slow, "--", "sleep", "0.7")
+    for trace, interval in ((off, "0"), (slow, "60")):  # by default it reads twice a second
+        record_until(stepscope, trace, [sys.executable, "-c", HOLD],
+                     lambda: (info_so_far(stepscope, trace) or {"duration_s": 0})["duration_s"] > 1,
+                     "a second", ["-q", "--host-interval", interval])
     series, _ = counters.read(trace_pb2, off)
     assert {path for _, path in series} <= {"lost samples"}
     sources = {one["name"]: one for one in info(stepscope, off)["sources"]}
@@ -256,17 +285,23 @@ def fake_gpus(stepscope):
     if not (folder / "libnvidia-ml.so.1").exists():
         pytest.skip("the fake NVML is not built beside stepscope")
 
-    def record(out, *command, mode="", timeout=60):
-        env = {"LD_LIBRARY_PATH": str(folder), "FAKE_NVML": mode}
-        stepscope("record", "-q", "--host-interval", "0.1", "-o", out, "--", *command, env=env,
-                  timeout=timeout)
+    def record(out, path=None, ends=lambda values: True, mode=""):
+        """Until the series of this path has values that end it; without one until it has started."""
+        env = {**os.environ, "LD_LIBRARY_PATH": str(folder), "FAKE_NVML": mode}
+
+        def has_ended():
+            series = live(out).get((0, path))
+            return series is not None and ends(series.values)
+        record_until(stepscope, out, [sys.executable, "-c", HOLD],
+                     has_ended if path else lambda: True, path or "a start",
+                     ["-q", "--host-interval", "0.1"], env=env)
         return counters.read(trace_pb2, out)[0]
     record.env = {"LD_LIBRARY_PATH": str(folder)}
     return record
 
 
 def test_figures_of_gpus(fake_gpus, tmp_path):
-    series = fake_gpus(tmp_path / "t.pftrace", "sleep", "1.5")
+    series = fake_gpus(tmp_path / "t.pftrace", "GPU 0 Fake 1 GPU-00000000/power, average")
     first = {path.split("/", 1)[1]: one for (_, path), one in series.items()
              if path.startswith("GPU 0 Fake 1 GPU-00000000/")}
     assert {name: one.unit for name, one in first.items()} == {
@@ -288,7 +323,7 @@ def test_figures_of_gpus(fake_gpus, tmp_path):
 
 def test_a_gpu_is_an_entity_of_the_recording(stepscope, fake_gpus, tmp_path):
     out = tmp_path / "t.pftrace"
-    fake_gpus(out, "sleep", "0.5")
+    fake_gpus(out)
     assert info(stepscope, out)["devices"] == [
         {"id": 1, "kind": "gpu", "number": 0, "model": "Fake 1", "uuid": "GPU-00000000-and-so-on",
          "pci_address": "00000000:3B:00.0", "memory_bytes": 80 << 30},
@@ -304,20 +339,21 @@ def test_a_gpu_is_an_entity_of_the_recording(stepscope, fake_gpus, tmp_path):
     ("slow", "failed", "does not answer")])
 def test_what_stops_nvml_is_reported(stepscope, fake_gpus, tmp_path, mode, status, words):
     out = tmp_path / "t.pftrace"
-    fake_gpus(out, "sleep", "0.3", mode=mode)
+    fake_gpus(out, mode=mode)
     source = next(one for one in info(stepscope, out)["sources"] if one["name"] == "nvml")
     assert source["status"] == status
     assert words in source["reason"]
 
 
 def test_a_lost_gpu_ends_and_the_other_goes_on(fake_gpus, tmp_path):
-    series = fake_gpus(tmp_path / "t.pftrace", "sleep", "2", mode="lost")
+    series = fake_gpus(tmp_path / "t.pftrace", "GPU 0 Fake 1 GPU-00000000/utilisation",
+                       lambda values: values[-1] == 0, mode="lost")
     assert series[0, "GPU 0 Fake 1 GPU-00000000/utilisation"].values[-1] == 0
     assert series[0, "GPU 1 Fake 2 GPU-00000001/temperature"].values == [55]
 
 
 def test_older_libraries_and_doctor(stepscope, fake_gpus, tmp_path):
-    series = fake_gpus(tmp_path / "t.pftrace", "sleep", "0.5", mode="old")
+    series = fake_gpus(tmp_path / "t.pftrace", "GPU 0 Fake 1 GPU-00000000/memory used", mode="old")
     assert set(series[0, "GPU 0 Fake 1 GPU-00000000/memory used"].values) == {21 << 30}
     done = stepscope("doctor", "--format", "json", env=fake_gpus.env, status=None)
     found = {one["name"]: one for one in json.loads(done.stdout)["checks"]}

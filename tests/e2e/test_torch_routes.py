@@ -13,14 +13,13 @@ import zipfile
 import pytest
 
 from interpreters import INTERPRETERS
+from target import HOLD, has_grown, info_so_far, record_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TORCH = '''
-import time
 import torch.sub
 __version__ = "0.0.1"
 def is_grad_enabled(): return True
-time.sleep(0.02)
 '''
 
 
@@ -103,15 +102,17 @@ def test_a_sitecustomize_stays(record, torch):
     assert (done.stdout, hooked) == ("mine\nend\n", 1)
 
 
-def test_a_torch_that_fails_fails_as_ever(record, torch, python):
+def test_a_torch_that_fails_fails_as_ever(stepscope, torch, python, tmp_path):
     (torch / "torch" / "__init__.py").write_text("import json\nraise OSError('libbroken.so: no such file')\n")
-    env = {"PYTHONPATH": str(torch)}
-    program = "import time; time.sleep(0.1); import torch"  # lasts until it is sampled
-    alone = subprocess.run([python, "-c", program], env={**os.environ, **env},
-                           capture_output=True, text=True, check=False)
-    done, hooked = record("-c", program, env=env, status=1)
+    env = {**os.environ, "PYTHONPATH": str(torch)}
+    program, trace = HOLD + "; import torch", tmp_path / "t.pftrace"
+    alone = subprocess.run([python, "-c", program], env=env, input="\n", capture_output=True,
+                           text=True, check=False)
+    done = record_until(stepscope, trace, [python, "-c", program],
+                        lambda: (info_so_far(stepscope, trace) or {"samples": 0})["samples"] > 0,
+                        "a sample", ["-q"], status=1, env=env)
     assert alone.returncode == 1
-    assert (done.stderr, hooked) == (alone.stderr, 0)
+    assert (done.stderr, hooked_count(stepscope, trace)) == (alone.stderr, 0)
 
 
 def test_an_interrupted_import_is_interrupted(record, torch):
@@ -367,10 +368,11 @@ def torch_library(tmp_path):
     return library
 
 
-def record_without(stepscope, trace, library, command, seconds):
+def record_without(stepscope, trace, library, command):
     """The recorder polls about once a second: its message about a program with this library."""
-    code = f"import ctypes, time; ctypes.CDLL({str(library)!r}); time.sleep({seconds})"
-    done = stepscope("record", "-o", trace, "--", *command, "-c", code)
+    code = f"import ctypes; ctypes.CDLL({str(library)!r}); " + HOLD
+    done = record_until(stepscope, trace, [*command, "-c", code], has_grown(stepscope, trace, 6),
+                        "six units")
     return done.stderr, stepscope("info", "--all", trace).stdout
 
 
@@ -383,11 +385,9 @@ def test_a_torch_that_is_missed_is_reported(stepscope, python, tmp_path, torch_l
     def fill(word):
         return word.replace("PYTHON", python) if word == "PYTHON" else \
             word.replace("LIBRARY", str(torch_library))
-    for seconds in (3, 12, 40):  # on a machine that is busy
-        message, info = record_without(stepscope, tmp_path / "t.pftrace", torch_library,
-                             ["env", *map(fill, change)], seconds)
-        if "torch-missed" in info:
-            break
+    message, info = record_without(stepscope, tmp_path / "t.pftrace", torch_library,
+                                   ["env", *map(fill, change)])
+    assert "torch-missed" in info
     assert "no steps, phases and operators of PyTorch" in message
     assert fill(reason) in message
     report = stepscope("report", "--format", "json", tmp_path / "t.pftrace").stdout
@@ -396,5 +396,5 @@ def test_a_torch_that_is_missed_is_reported(stepscope, python, tmp_path, torch_l
 
 def test_a_torch_that_is_reached_is_not_missed(stepscope, python, tmp_path, torch_library):
     for command in ([python], [*LOST, python]):
-        message, info = record_without(stepscope, tmp_path / "t.pftrace", torch_library, command, 2)
+        message, info = record_without(stepscope, tmp_path / "t.pftrace", torch_library, command)
         assert "torch-missed" not in info and "PyTorch" not in message

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A clock that stands still until a test moves it. All clocks of the system advance together, so
- * that every reading is known in advance. One owner; it must not move in memory. */
+/* A clock that stands still until a test moves it, or that moves with each reading. All clocks of
+ * the system advance together, so that every reading is known in advance. One owner; it must not
+ * move in memory. */
 #ifndef SS_TESTS_MANUAL_CLOCK_H
 #define SS_TESTS_MANUAL_CLOCK_H
 
@@ -9,11 +10,24 @@
 struct manual_clock {
     struct ss_clock_reading now;
     struct ss_clock clock; /* to inject */
+    uint64_t step_ns;      /* with each reading of the monotonic clock; 0: it stands still */
 };
+
+static inline uint64_t manual_clock_advance(struct manual_clock *clock, uint64_t ns)
+{
+    clock->now.monotonic_ns += ns;
+    clock->now.boottime_ns += ns;
+    clock->now.monotonic_raw_ns += ns;
+    clock->now.realtime_ns += ns;
+    return clock->now.monotonic_ns;
+}
 
 static inline uint64_t manual_clock_monotonic_ns(void *context)
 {
-    return ((struct manual_clock *)context)->now.monotonic_ns;
+    struct manual_clock *clock = context;
+    uint64_t now_ns = clock->now.monotonic_ns;
+    manual_clock_advance(clock, clock->step_ns);
+    return now_ns;
 }
 
 static inline void manual_clock_read(void *context, struct ss_clock_reading *reading)
@@ -36,15 +50,6 @@ static inline void manual_clock_init(struct manual_clock *clock, uint64_t now_ns
 static inline void manual_clock_set_to_system(struct manual_clock *clock)
 {
     ss_clock_read(&clock->now);
-}
-
-static inline uint64_t manual_clock_advance(struct manual_clock *clock, uint64_t ns)
-{
-    clock->now.monotonic_ns += ns;
-    clock->now.boottime_ns += ns;
-    clock->now.monotonic_raw_ns += ns;
-    clock->now.realtime_ns += ns;
-    return clock->now.monotonic_ns;
 }
 
 #endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the supervisor returns and when it reports; the recording's time is that of a clock of the
+ * test. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first */
+#include <cmocka.h>
+
+#include "record/supervisor.h"
+#include "recorded_program.h"
+
+/* What a supervisor in a process of its own did. */
+struct outcome {
+    struct ss_record_result result, reported;
+    int reports, program_status;
+    enum ss_status status;
+};
+
+struct run {
+    struct recorded_program recorded;
+    struct outcome *outcome; /* shared */
+    int reported_fds[2];     /* a byte for each report */
+    pid_t supervisor;
+};
+
+static bool on_finished(void *context, const struct ss_record_result *result)
+{
+    struct run *run = context;
+    run->outcome->reports++;
+    run->outcome->reported = *result;
+    return write(run->reported_fds[1], "r", 1) != 1;
+}
+
+static void start(struct run *run)
+{
+    run->outcome = recorded_share(sizeof *run->outcome);
+    assert_int_equal(pipe2(run->reported_fds, O_CLOEXEC), 0);
+    run->supervisor = fork();
+    assert_true(run->supervisor >= 0);
+    if (run->supervisor == 0) {
+        struct outcome *outcome = run->outcome;
+        setpgid(0, 0); /* signals to its group reach no other test */
+        recorded_program_enter(&run->recorded);
+        outcome->status = ss_supervise(&run->recorded.options, on_finished, run, &outcome->result,
+                                       &outcome->program_status, NULL);
+        _exit(0);
+    }
+}
+
+static void finish(struct run *run)
+{
+    int status = -1;
+    assert_int_equal(waitpid(run->supervisor, &status, 0), run->supervisor);
+    assert_int_equal(status, 0);
+    assert_int_equal(run->outcome->status, SS_OK);
+    assert_int_equal(run->outcome->reports, 1);
+    recorded_program_fini(&run->recorded);
+    close(run->reported_fds[0]);
+    close(run->reported_fds[1]);
+}
+
+static void the_status_of_the_program_is_returned(void **state)
+{
+    (void)state;
+    static char *const program[] = {(char *)"sh", (char *)"-c", (char *)"exit 7", NULL};
+    struct run run;
+    recorded_program_init(&run.recorded, program, RECORDED_SECOND / 100);
+    start(&run);
+    finish(&run);
+    const struct outcome *outcome = run.outcome;
+    assert_true(WIFEXITED(outcome->program_status) && WEXITSTATUS(outcome->program_status) == 7);
+    assert_int_equal(outcome->result.end, SS_RECORD_PROGRAM_ENDED);
+    assert_true(outcome->result.started && outcome->result.ran && !outcome->result.recorder_died);
+    assert_false(outcome->result.output_failed);
+    munmap(run.outcome, sizeof *run.outcome);
+}
+
+/* The report does not wait for the program, but the supervisor does. */
+static void a_recording_is_reported_while_the_program_runs_on(void **state)
+{
+    (void)state;
+    static char *const program[] = {(char *)"cat", NULL};
+    struct run run;
+    char byte;
+    recorded_program_init(&run.recorded, program, RECORDED_SECOND);
+    run.recorded.options.duration_ns = RECORDED_HOUR;
+    start(&run);
+    assert_int_equal(read(run.reported_fds[0], &byte, 1), 1);
+    assert_int_equal(run.outcome->reported.end, SS_RECORD_DURATION);
+    uint64_t took_ns =
+        run.outcome->reported.figures.end_ns - run.outcome->reported.figures.start_ns;
+    assert_true(took_ns >= RECORDED_HOUR && took_ns < RECORDED_HOUR + 60 * RECORDED_SECOND);
+    assert_int_equal(waitpid(run.supervisor, NULL, WNOHANG), 0);
+    recorded_program_close_stdin(&run.recorded);
+    finish(&run);
+    assert_int_equal(run.outcome->program_status, 0);
+    assert_true(run.outcome->result.ran);
+    munmap(run.outcome, sizeof *run.outcome);
+}
+
+static void signals_to_it_alone_reach_the_program(void **state)
+{
+    (void)state;
+    static char *const program[] = {(char *)"cat", NULL};
+    struct run run;
+    char byte;
+    recorded_program_init(&run.recorded, program, RECORDED_SECOND);
+    run.recorded.options.duration_ns = RECORDED_SECOND;
+    start(&run);
+    assert_int_equal(read(run.reported_fds[0], &byte, 1), 1); /* the program runs */
+    kill(run.supervisor, SIGTERM);
+    finish(&run);
+    assert_true(WIFSIGNALED(run.outcome->program_status));
+    assert_int_equal(WTERMSIG(run.outcome->program_status), SIGTERM);
+    munmap(run.outcome, sizeof *run.outcome);
+}
+
+static void a_program_runs_also_without_its_recording(void **state)
+{
+    (void)state;
+    static char *const program[] = {(char *)"sh", (char *)"-c", (char *)"exit 5", NULL};
+    struct run run;
+    recorded_program_init(&run.recorded, program, RECORDED_SECOND / 10);
+    run.recorded.options.path = "/no/such/folder/t.pftrace";
+    start(&run);
+    finish(&run);
+    assert_true(run.outcome->result.ran && run.outcome->result.reported);
+    assert_int_equal(run.outcome->result.end, SS_RECORD_FAILED);
+    assert_int_equal(WEXITSTATUS(run.outcome->program_status), 5);
+    munmap(run.outcome, sizeof *run.outcome);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_status_of_the_program_is_returned),
+        cmocka_unit_test(a_recording_is_reported_while_the_program_runs_on),
+        cmocka_unit_test(signals_to_it_alone_reach_the_program),
+        cmocka_unit_test(a_program_runs_also_without_its_recording),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
