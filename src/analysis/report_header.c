@@ -153,7 +153,8 @@ static void add_recorded(struct header *header, const struct ss_trust *trust)
         add_text(header, "by ", all->tool);
         add_trace_facts(header, all);
         if (all->is_untimed) {
-            add_words(header, "weights without times");
+            add_words(header,
+                      all->events > 0 ? "durations without begin times" : "weights without times");
         }
     } else {
         add_words(header, "py-spy raw file: no times, states or losses in it");

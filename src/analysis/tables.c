@@ -495,6 +495,13 @@ const struct ss_table_kind ss_table_kinds[] = {
      .groups = ss_api_groups,
      .hides_steps = true,
      .build = ss_build_api},
+    {.id = "metric",
+     .summary = "hardware counters of kernels, by kernel",
+     .needs = SS_NEEDS_TRACKS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 100,
+     .groups = ss_metric_groups,
+     .build = ss_build_metrics},
     {.id = "device-step",
      .summary = "steps on their devices: compute, exposed communication and copies, idle time and "
                 "its causes",

@@ -5,6 +5,7 @@
 #include "analysis/device_overview.h"
 #include "analysis/device_steps.h"
 #include "analysis/device_waits.h"
+#include "analysis/kernel_metrics.h"
 
 const struct ss_table_choice ss_work_sorts[] = {
     {"total", SS_WORK_BY_TOTAL},      {"instances", SS_WORK_BY_INSTANCES},
@@ -20,6 +21,7 @@ const struct ss_table_choice ss_work_groups[] = {{"name", 0},
                                                  {NULL, 0}};
 const struct ss_table_choice ss_api_groups[] = {
     {"name", 0}, {"process", SS_WORK_BY_PROCESS}, {"thread", SS_WORK_BY_THREAD}, {NULL, 0}};
+const struct ss_table_choice ss_metric_groups[] = {{"name", 0}, {"base", 1}, {NULL, 0}};
 
 static size_t build_work(const struct ss_table_input *input, unsigned types,
                          struct ss_table *tables)
@@ -90,5 +92,13 @@ size_t ss_build_gpus(const struct ss_table_input *input, struct ss_table *tables
 size_t ss_build_streams(const struct ss_table_input *input, struct ss_table *tables)
 {
     ss_stream_table(input->selection, input->options->max_rows, &tables[0]);
+    return 1;
+}
+
+size_t ss_build_metrics(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_kernel_metrics_options metrics = {.by_base = input->options->grouping != 0,
+                                                .max_rows = input->options->max_rows};
+    ss_kernel_metrics_table(input->selection, &metrics, &tables[0]);
     return 1;
 }

@@ -7,7 +7,8 @@
 #include "analysis/device_tables.h"
 #include "analysis/tables.h"
 
-extern const struct ss_table_choice ss_work_sorts[], ss_work_groups[], ss_api_groups[];
+extern const struct ss_table_choice ss_work_sorts[], ss_work_groups[], ss_api_groups[],
+    ss_metric_groups[];
 
 size_t ss_build_kernels(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_copies(const struct ss_table_input *input, struct ss_table *tables);
@@ -20,5 +21,6 @@ size_t ss_build_device_waits(const struct ss_table_input *input, struct ss_table
 size_t ss_build_device_collectives(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_gpus(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_streams(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_metrics(const struct ss_table_input *input, struct ss_table *tables);
 
 #endif

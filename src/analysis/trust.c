@@ -190,7 +190,9 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
                                    .skipped_lines = input->skipped_lines};
     describe_import(model, input, out);
     const struct ss_trace_summary *summary = &input->summary;
-    if (summary->last_ns > summary->first_ns) {
+    if (input->is_untimed) {
+        out->duration_s = 0;
+    } else if (summary->last_ns > summary->first_ns) {
         out->duration_s = (double)(summary->last_ns - summary->first_ns) / 1e9;
     } else if (summary->last_event_ns > summary->first_event_ns) {
         out->duration_s = (double)(summary->last_event_ns - summary->first_event_ns) / 1e9;

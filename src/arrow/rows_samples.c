@@ -96,7 +96,7 @@ static void add_stored(struct ss_columns *columns, const struct ss_selection *se
 static bool is_raw(const struct ss_model *model, uint32_t thread)
 {
     uint32_t process = model->threads.data[thread].process;
-    return model->inputs.data[model->processes.data[process].input].kind == SS_INPUT_RAW;
+    return model->inputs.data[model->processes.data[process].input].is_untimed;
 }
 
 /* Raw files have no times: one row for equal samples. */

@@ -27,6 +27,11 @@ static const struct ss_document_command range_step = {"stepscope report --by ran
 static const struct ss_document_command operators_step = {"stepscope report --by op",
                                                           "what each operator of PyTorch costs"};
 
+/* Of kernels with durations, but no times: there is no timeline. */
+static const struct ss_document_command metric_steps[] = {
+    {"stepscope report --by metric", "what hardware counters measured of each kernel"},
+    {"stepscope report --by kernel", "kernels by time"}};
+
 /* " INPUT", quoted for a shell; nothing for the newest recording, which is the default. */
 static void append_input(struct ss_strbuf *out, const struct ss_arguments *arguments)
 {
@@ -79,6 +84,10 @@ void ss_report_next_init(struct ss_report_next *next, const struct ss_arguments 
                          const struct ss_model *model, bool of_ranges)
 {
     *next = (struct ss_report_next){0};
+    if (model->metrics.count > 0) {
+        add_list(next, metric_steps, sizeof metric_steps / sizeof *metric_steps, arguments);
+        return;
+    }
     if (ss_model_has_domain(model, ss_domain_torch)) {
         add(next, &operators_step, arguments);
     } else if (!of_ranges && ss_model_has_events(model)) {

@@ -80,6 +80,17 @@ uint32_t ss_model_builder_frame(struct ss_model_builder *builder,
 uint32_t ss_model_builder_stack(struct ss_model_builder *builder, uint32_t parent, uint32_t frame);
 uint32_t ss_model_builder_name(struct ss_model_builder *builder, const struct ss_trace_name *name);
 
+/* What a hardware counter measures. Values of one kind have one unit. */
+struct ss_builder_metric_kind {
+    struct ss_strview name, unit, section; /* the last two may be empty */
+};
+uint32_t ss_model_builder_metric_kind(struct ss_model_builder *builder,
+                                      const struct ss_builder_metric_kind *kind);
+struct ss_builder_metric {
+    uint32_t kind;
+    struct ss_trace_value value; /* a real or a text */
+};
+
 /* A range whose begin and end are known at once: what most tools write. Ranges of a track come in
  * any order. On the track of a stream, work that overlaps lies on different lanes; on other tracks,
  * an inner range nests, and one that only overlaps lies on another lane. */
@@ -90,6 +101,8 @@ struct ss_builder_range {
     struct ss_trace_value payload;
     const struct ss_event_value *fields; /* borrowed, as texts are */
     uint32_t field_count;
+    const struct ss_builder_metric *metrics; /* that counters measured for it; borrowed */
+    uint32_t metric_count;
     /* On tracks of threads: an inner range may exceed the outer one by this much, the resolution of
      * its source. It is shortened to nest. */
     uint32_t resolution_ns;

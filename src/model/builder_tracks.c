@@ -185,6 +185,44 @@ void ss_model_builder_event(struct ss_model_builder *builder, const struct ss_tr
                          ss_model_builder_on_axis(builder, event->time_ns), event);
 }
 
+uint32_t ss_model_builder_metric_kind(struct ss_model_builder *builder,
+                                      const struct ss_builder_metric_kind *kind)
+{
+    struct ss_model *model = builder->model;
+    struct ss_model_metric_kind row = {.name = ss_model_builder_text(builder, kind->name),
+                                       .unit = ss_model_builder_text(builder, kind->unit),
+                                       .section = ss_model_builder_text(builder, kind->section)};
+    uint32_t id = ss_intern_put(&model->index->metric_keys, (const char *)&row, sizeof row);
+    if (id == model->metric_kinds.count) {
+        ss_vec_push(&model->metric_kinds, row);
+    }
+    return id;
+}
+
+/* The payload of the range, which has a row if it has metrics. */
+static uint32_t put_metrics(struct ss_model_builder *builder, const struct ss_builder_range *range,
+                            uint32_t payload)
+{
+    struct ss_model *model = builder->model;
+    if (range->metric_count > 0 && payload == 0) {
+        ss_vec_push_zero(&model->payloads);
+        payload = (uint32_t)model->payloads.count - 1;
+    }
+    for (uint32_t i = 0; i < range->metric_count; i++) {
+        const struct ss_builder_metric *metric = &range->metrics[i];
+        struct ss_model_metric row = {.payload = payload,
+                                      .kind = metric->kind,
+                                      .is_text = metric->value.type == SS_VALUE_TEXT};
+        if (row.is_text) {
+            row.text = ss_model_builder_text(builder, metric->value.text);
+        } else {
+            row.real = metric->value.real;
+        }
+        ss_vec_push(&model->metrics, row);
+    }
+    return payload;
+}
+
 void ss_model_builder_range(struct ss_model_builder *builder, const struct ss_builder_range *range)
 {
     uint32_t track = range->track, name = range->name;
@@ -196,11 +234,12 @@ void ss_model_builder_range(struct ss_model_builder *builder, const struct ss_bu
     }
     struct ss_trace_event event = {
         .payload = range->payload, .fields = range->fields, .field_count = range->field_count};
+    uint32_t payload = put_metrics(builder, range, ss_load_put_payload(builder->model, &event));
     struct ss_complete_range complete = {.begin_ns =
                                              ss_model_builder_on_axis(builder, range->begin_ns),
                                          .end_ns = ss_model_builder_on_axis(builder, range->end_ns),
                                          .name = name,
-                                         .payload = ss_load_put_payload(builder->model, &event)};
+                                         .payload = payload};
     ss_load_tracks_complete(&builder->on_tracks, builder->model, track, range->resolution_ns,
                             &complete);
 }

@@ -29,7 +29,8 @@ static bool is_text(struct ss_strview text, const char *name)
 
 static void skip(struct ss_chrome_loading *loading, const char *reason)
 {
-    ss_json_window_count_skipped(loading->window, ss_json_window_offset(loading->window), reason);
+    ss_import_window_count_skipped(&loading->window->bytes,
+                                   ss_import_window_offset(&loading->window->bytes), reason);
 }
 
 static void count(struct ss_chrome_loading *loading, int64_t begin_ns, int64_t end_ns)

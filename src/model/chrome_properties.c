@@ -194,12 +194,8 @@ static void set_tool(struct ss_chrome_loading *loading)
     const char *tool = loading->is_kineto     ? "the PyTorch profiler"
                        : loading->is_composer ? "Composer"
                                               : "a tool that writes Chrome's trace format";
-    ss_model_builder_import(
-        builder, ss_strview_of(tool),
-        &(struct ss_builder_skipped){.events = loading->window->skipped,
-                                     .first_offset = loading->window->first_skipped,
-                                     .reason = loading->window->skip_reason,
-                                     .is_cut = loading->window->is_cut});
+    struct ss_builder_skipped skipped = ss_import_window_skipped(&loading->window->bytes);
+    ss_model_builder_import(builder, ss_strview_of(tool), &skipped);
 }
 
 enum ss_status ss_chrome_loading_end(struct ss_chrome_loading *loading,
@@ -207,11 +203,11 @@ enum ss_status ss_chrome_loading_end(struct ss_chrome_loading *loading,
 {
     struct ss_model_builder *builder = loading->rows.builder;
     struct ss_trace_summary summary = {
-        .file_bytes = ss_json_window_offset(loading->window),
+        .file_bytes = ss_import_window_offset(&loading->window->bytes),
         .events = loading->events,
         .first_event_ns = loading->events > 0 ? (uint64_t)loading->first_ns : 0,
         .last_event_ns = loading->events > 0 ? (uint64_t)loading->last_ns : 0,
-        .sealed = !loading->window->is_cut};
+        .sealed = !loading->window->bytes.is_cut};
     set_clock(loading);
     ss_chrome_rows_finish(&loading->rows, loading->rank, loading->world_size);
     set_tool(loading);

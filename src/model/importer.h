@@ -63,6 +63,7 @@ extern const struct ss_importer ss_importer_trace;      /* load_trace.c */
 extern const struct ss_importer ss_importer_raw;        /* load_raw.c */
 extern const struct ss_importer ss_importer_chrome;     /* load_chrome.c */
 extern const struct ss_importer ss_importer_speedscope; /* load_speedscope.c */
+extern const struct ss_importer ss_importer_ncu;        /* load_ncu.c */
 
 /* All rows, ends with NULL. */
 extern const struct ss_importer *const ss_importers[];

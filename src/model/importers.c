@@ -12,30 +12,31 @@
 #include "model/archive.h"
 #include "model/raw_line.h"
 
-const struct ss_importer *const ss_importers[] = {&ss_importer_trace, &ss_importer_chrome,
-                                                  &ss_importer_speedscope, &ss_importer_raw, NULL};
+const struct ss_importer *const ss_importers[] = {&ss_importer_trace,      &ss_importer_chrome,
+                                                  &ss_importer_speedscope, &ss_importer_ncu,
+                                                  &ss_importer_raw,        NULL};
+
+#define MAGIC(text) text, sizeof(text) - 1
 
 /* Formats that users mistake for an input, by their first bytes. */
 static const struct foreign {
     const char *magic;
+    size_t length;
     const char *description;
-    bool is_text; /* may follow white space */
+    bool is_text;                  /* may follow white space */
+    const char *command, *options; /* that convert the file, its path between them; NULL: none */
 } foreign_formats[] = {
-    {"\x7f"
-     "ELF",
-     "an ELF program or library", false},
-    {"{", "JSON, but no trace that stepscope reads", true},
-    {"[", "JSON, but no trace that stepscope reads", true},
-    {"<?xml", "SVG or XML: record with -f native or -f raw for reports", true},
-    {"<svg", "SVG or XML: record with -f native or -f raw for reports", true},
-    {"<!DOCTYPE", "SVG or XML: record with -f native or -f raw for reports", true},
+    {MAGIC("\x7f"
+           "ELF"),
+     "an ELF program or library", false, NULL, NULL},
+    {MAGIC("NVR\0"), "a report of Nsight Compute", false, "ncu --import", "--csv --page raw"},
+    {MAGIC("{"), "JSON, but no trace that stepscope reads", true, NULL, NULL},
+    {MAGIC("["), "JSON, but no trace that stepscope reads", true, NULL, NULL},
+    {MAGIC("<?xml"), "SVG or XML: record with -f native or -f raw for reports", true, NULL, NULL},
+    {MAGIC("<svg"), "SVG or XML: record with -f native or -f raw for reports", true, NULL, NULL},
+    {MAGIC("<!DOCTYPE"), "SVG or XML: record with -f native or -f raw for reports", true, NULL,
+     NULL},
 };
-
-static bool starts_with(const char *head, size_t length, const char *magic)
-{
-    size_t magic_length = strlen(magic);
-    return length >= magic_length && memcmp(head, magic, magic_length) == 0;
-}
 
 static size_t skip_white_space(const char *head, size_t length)
 {
@@ -56,16 +57,16 @@ static bool begins_with_stack(const char *head, size_t length)
 }
 
 /* NULL: none of them. */
-static const char *foreign_format(const char *head, size_t length)
+static const struct foreign *foreign_format(const char *head, size_t length)
 {
     size_t text = skip_white_space(head, length);
     bool may_be_text = !begins_with_stack(head + text, length - text);
     for (size_t i = 0; i < sizeof foreign_formats / sizeof *foreign_formats; i++) {
         const struct foreign *format = &foreign_formats[i];
         size_t skip = format->is_text ? text : 0;
-        if ((!format->is_text || may_be_text) &&
-            starts_with(head + skip, length - skip, format->magic)) {
-            return format->description;
+        if ((!format->is_text || may_be_text) && length - skip >= format->length &&
+            memcmp(head + skip, format->magic, format->length) == 0) {
+            return format;
         }
     }
     return NULL;
@@ -95,9 +96,14 @@ static const struct ss_importer *select_row(const struct ss_import_file *file, b
     if (match == SS_IMPORT_CERTAIN || (match == SS_IMPORT_LIKELY && row->kind == SS_INPUT_IMPORT)) {
         return row;
     }
-    const char *foreign = foreign_format(file->head, file->head_length);
+    const struct foreign *foreign = foreign_format(file->head, file->head_length);
+    if (foreign != NULL && foreign->command != NULL) {
+        ss_fail(err, SS_E_FORMAT, "%s is %s; convert it: %s %s %s > %s.csv", file->path,
+                foreign->description, foreign->command, file->path, foreign->options, file->path);
+        return NULL;
+    }
     if (foreign != NULL) {
-        ss_fail(err, SS_E_FORMAT, "%s is %s", file->path, foreign);
+        ss_fail(err, SS_E_FORMAT, "%s is %s", file->path, foreign->description);
         return NULL;
     }
     if (!is_named && match < SS_IMPORT_LIKELY) {

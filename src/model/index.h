@@ -14,6 +14,7 @@ struct ss_model_index {
     struct ss_identities processes, threads, tracks, names;
     struct ss_vec_of(uint32_t) step_names; /* by track: name of its steps; 0: not created yet */
     struct ss_intern line_keys;            /* process, name and line of each row of line_times */
+    struct ss_intern metric_keys;          /* name, unit and section of metric_kinds */
     struct ss_vec_of(int64_t) first_steps; /* by process: number + 1 of its first step */
     bool shares_tracks;                    /* between inputs; their rows are not sorted yet */
 };

@@ -1,111 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/json_window.h"
 
-#include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
-
-#include "base/alloc.h"
-#include "base/log.h"
-
-enum { BLOCK_BYTES = 1 << 20, MOST_BYTES = 64 << 20, PROGRESS_BYTES = 8 << 20 };
 
 void ss_json_window_init(struct ss_json_window *window, const struct ss_import_file *file,
                          const struct ss_model_load *load)
 {
-    struct stat status;
-    *window = (struct ss_json_window){.file = file, .load = load, .capacity = BLOCK_BYTES};
-    window->capacity = file->head_length > BLOCK_BYTES ? file->head_length : BLOCK_BYTES;
-    window->data = ss_alloc(window->capacity);
-    window->end = file->head_length;
-    if (window->end > 0) {
-        memcpy(window->data, file->head, window->end);
-    }
-    if (file->fd >= 0 && fstat(file->fd, &status) == 0) {
-        window->file_bytes = (uint64_t)status.st_size;
-    }
+    *window = (struct ss_json_window){0};
+    ss_import_window_init(&window->bytes, file, load);
 }
 
 void ss_json_window_fini(struct ss_json_window *window)
 {
-    ss_free(window->data);
-}
-
-uint64_t ss_json_window_offset(const struct ss_json_window *window)
-{
-    return window->offset + window->begin;
-}
-
-void ss_json_window_count_skipped(struct ss_json_window *window, uint64_t offset,
-                                  const char *reason)
-{
-    if (window->skipped++ == 0) {
-        window->first_skipped = offset;
-        window->skip_reason = reason;
-    }
-}
-
-void ss_json_window_report(const struct ss_json_window *window)
-{
-    const char *path = window->file->path;
-    if (window->skipped > 0) {
-        ss_log(SS_WARN, "model",
-               "%s: %" PRIu64 " event%s skipped, the first at byte %" PRIu64 ": %s", path,
-               window->skipped, window->skipped == 1 ? "" : "s", window->first_skipped,
-               window->skip_reason);
-    }
-    if (window->is_cut) {
-        ss_log(SS_WARN, "model", "%s: the file ends within its events: what follows is missing",
-               path);
-    }
-}
-
-static void report_progress(struct ss_json_window *window)
-{
-    uint64_t at = window->offset + window->end;
-    if (window->load->progress != NULL && at - window->reported >= PROGRESS_BYTES) {
-        window->reported = at;
-        window->load->progress(window->load->progress_context, window->file->path, at,
-                               window->file_bytes > at ? window->file_bytes : at);
-    }
-}
-
-/* Makes room and reads a block more. False: the file ended, or the value is too large. */
-static bool refill(struct ss_json_window *window)
-{
-    if (window->at_end) {
-        return false;
-    }
-    if (window->begin > 0) {
-        window->end -= window->begin;
-        memmove(window->data, window->data + window->begin, window->end);
-        window->offset += window->begin;
-        window->begin = 0;
-    }
-    if (window->end == window->capacity) {
-        if (window->capacity >= MOST_BYTES) {
-            return false;
-        }
-        window->capacity *= 2;
-        window->data = ss_realloc(window->data, window->capacity, 1);
-    }
-    size_t got = 0;
-    window->status = ss_import_read(window->file, window->data + window->end,
-                                    window->capacity - window->end, &got, &window->err);
-    window->end += window->status == SS_OK ? got : 0;
-    window->at_end = window->status != SS_OK || got == 0;
-    report_progress(window);
-    return !window->at_end;
+    ss_import_window_fini(&window->bytes);
 }
 
 static struct ss_json_cursor cursor_of(const struct ss_json_window *window)
 {
-    return (struct ss_json_cursor){window->data + window->begin, window->data + window->end};
+    return (struct ss_json_cursor){window->bytes.data + window->bytes.begin,
+                                   window->bytes.data + window->bytes.end};
 }
 
 static void set_begin(struct ss_json_window *window, const char *at)
 {
-    window->begin = (size_t)(at - window->data);
+    window->bytes.begin = (size_t)(at - window->bytes.data);
 }
 
 /* The kind of what follows white space and commas, with at least a byte in the window. */
@@ -115,7 +33,7 @@ static enum ss_json_kind peek(struct ss_json_window *window)
         struct ss_json_cursor cursor = cursor_of(window);
         enum ss_json_kind kind = ss_json_peek(&cursor);
         set_begin(window, cursor.at);
-        if (window->begin < window->end || !refill(window)) {
+        if (window->bytes.begin < window->bytes.end || !ss_import_window_refill(&window->bytes)) {
             return kind;
         }
     }
@@ -124,20 +42,20 @@ static enum ss_json_kind peek(struct ss_json_window *window)
 char ss_json_window_first(struct ss_json_window *window)
 {
     peek(window);
-    return window->begin < window->end ? window->data[window->begin] : 0;
+    return window->bytes.begin < window->bytes.end ? window->bytes.data[window->bytes.begin] : 0;
 }
 
 bool ss_json_window_begin_array(struct ss_json_window *window)
 {
     bool is_array = peek(window) == SS_JSON_ARRAY;
-    window->begin += is_array;
+    window->bytes.begin += is_array;
     return is_array;
 }
 
 bool ss_json_window_begin_object(struct ss_json_window *window)
 {
     bool is_object = peek(window) == SS_JSON_OBJECT;
-    window->begin += is_object;
+    window->bytes.begin += is_object;
     return is_object;
 }
 
@@ -145,18 +63,18 @@ bool ss_json_window_begin_object(struct ss_json_window *window)
 static bool end_cut(struct ss_json_window *window)
 {
     window->is_over = true;
-    window->is_cut = true;
+    window->bytes.is_cut = true;
     return false;
 }
 
 /* Behind something that is no JSON: continues at the next brace. */
 static void resync(struct ss_json_window *window, const char *at)
 {
-    const char *end = window->data + window->end;
+    const char *end = window->bytes.data + window->bytes.end;
     const char *brace = at < end ? memchr(at, '{', (size_t)(end - at)) : NULL;
     if (!window->is_resyncing) {
-        ss_json_window_count_skipped(window, window->offset + (uint64_t)(at - window->data),
-                                     "not JSON");
+        ss_import_window_count_skipped(
+            &window->bytes, window->bytes.offset + (uint64_t)(at - window->bytes.data), "not JSON");
     }
     window->is_resyncing = true;
     set_begin(window, brace != NULL ? brace : end);
@@ -169,13 +87,14 @@ static bool read_object(struct ss_json_window *window, struct ss_chrome_event *e
     enum ss_json_result result = ss_chrome_event_read(&cursor, event);
     *is_read = result == SS_JSON_OK;
     if (result == SS_JSON_CUT) {
-        if (refill(window)) {
+        if (ss_import_window_refill(&window->bytes)) {
             return true;
         }
-        if (window->at_end) {
+        if (window->bytes.at_end) {
             return end_cut(window);
         }
-        resync(window, window->data + window->begin + 1); /* an event of this size is none */
+        resync(window,
+               window->bytes.data + window->bytes.begin + 1); /* an event of this size is none */
         return true;
     }
     if (result == SS_JSON_BAD) {
@@ -195,15 +114,16 @@ bool ss_json_window_event(struct ss_json_window *window, struct ss_chrome_event 
     bool is_read = false;
     for (;;) {
         enum ss_json_kind kind = peek(window);
-        if (window->begin == window->end) {
+        if (window->bytes.begin == window->bytes.end) {
             return end_cut(window);
         }
-        if (kind == SS_JSON_CLOSE && window->data[window->begin] == ']' && !window->is_resyncing) {
-            window->begin++;
+        if (kind == SS_JSON_CLOSE && window->bytes.data[window->bytes.begin] == ']' &&
+            !window->is_resyncing) {
+            window->bytes.begin++;
             return false;
         }
         if (kind != SS_JSON_OBJECT) {
-            resync(window, window->data + window->begin);
+            resync(window, window->bytes.data + window->bytes.begin);
             continue;
         }
         if (!read_object(window, event, &is_read)) {
@@ -222,7 +142,7 @@ bool ss_json_window_key(struct ss_json_window *window, char *name, size_t size)
         struct ss_json_text key;
         bool is_end;
         enum ss_json_result result = ss_json_read_key(&cursor, &key, &is_end);
-        if (result == SS_JSON_CUT && refill(window)) {
+        if (result == SS_JSON_CUT && ss_import_window_refill(&window->bytes)) {
             continue;
         }
         if (result != SS_JSON_OK) {
@@ -245,7 +165,7 @@ enum ss_json_result ss_json_window_value(struct ss_json_window *window, struct s
     for (;;) {
         struct ss_json_cursor cursor = cursor_of(window);
         enum ss_json_result result = ss_json_skip(&cursor, value);
-        if (result == SS_JSON_CUT && refill(window)) {
+        if (result == SS_JSON_CUT && ss_import_window_refill(&window->bytes)) {
             continue;
         }
         if (result == SS_JSON_OK) {
@@ -263,8 +183,8 @@ bool ss_json_window_has_element(struct ss_json_window *window)
     if (window->is_over) {
         return false;
     }
-    if (kind == SS_JSON_CLOSE && window->data[window->begin] == ']') {
-        window->begin++;
+    if (kind == SS_JSON_CLOSE && window->bytes.data[window->bytes.begin] == ']') {
+        window->bytes.begin++;
         return false;
     }
     return kind == SS_JSON_NOTHING || kind == SS_JSON_CLOSE ? end_cut(window) : true;
@@ -313,12 +233,12 @@ bool ss_json_window_skip(struct ss_json_window *window)
     }
     struct skipping skipping = {0};
     for (;;) {
-        window->begin +=
-            skip_bytes(&skipping, window->data + window->begin, window->end - window->begin);
+        window->bytes.begin += skip_bytes(&skipping, window->bytes.data + window->bytes.begin,
+                                          window->bytes.end - window->bytes.begin);
         if (skipping.is_done) {
             return true;
         }
-        if (!refill(window)) {
+        if (!ss_import_window_refill(&window->bytes)) {
             return end_cut(window);
         }
     }

@@ -1,43 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of a JSON file that is in memory. Values are read whole: the window grows to the largest
- * of them, up to a limit. What cannot be read is skipped and counted; a file that is cut, or whose
- * archive is damaged, ends there. One owner. Private to model/.
+ * Reads a JSON file piece by piece. Values are read whole, up to a limit. What cannot be read is
+ * skipped and counted; a file that is cut, or whose archive is damaged, ends there. One owner.
+ * Private to model/.
  */
 #ifndef SS_MODEL_JSON_WINDOW_H
 #define SS_MODEL_JSON_WINDOW_H
 
 #include "model/chrome_event.h"
-#include "model/importer.h"
+#include "model/import_window.h"
 
 struct ss_json_window {
-    const struct ss_import_file *file;
-    const struct ss_model_load *load;
-    char *data;
-    size_t begin, end, capacity;
-    uint64_t offset; /* in the file, of data[0] */
-    uint64_t file_bytes, reported;
-    bool at_end;            /* of the file: `end` is its last byte */
-    bool is_over;           /* nothing more is readable */
-    bool is_cut;            /* the file ended within a value */
-    bool is_resyncing;      /* behind something that is no event */
-    uint64_t skipped;       /* events */
-    uint64_t first_skipped; /* offset */
-    const char *skip_reason;
-    enum ss_status status; /* of reading */
-    struct ss_error err;
+    struct ss_import_window bytes;
+    bool is_over;      /* nothing more is readable */
+    bool is_resyncing; /* behind something that is no event */
 };
 
 void ss_json_window_init(struct ss_json_window *window, const struct ss_import_file *file,
                          const struct ss_model_load *load);
 void ss_json_window_fini(struct ss_json_window *window);
 
-/* Where reading continues, in bytes from the begin of the file. */
-uint64_t ss_json_window_offset(const struct ss_json_window *window);
-void ss_json_window_count_skipped(struct ss_json_window *window, uint64_t offset,
-                                  const char *reason);
-/* Warns of what was skipped. */
-void ss_json_window_report(const struct ss_json_window *window);
 /* The first byte behind white space; 0: there is none. */
 char ss_json_window_first(struct ss_json_window *window);
 /* Reads the bracket of an array, or the brace of an object; false: there is none. */

@@ -85,12 +85,13 @@ static enum ss_status read_file(struct loader *loader, const struct ss_import_fi
         }
     }
     if (loader->loading.events == 0 && !loader->loading.has_properties) {
-        if (loader->window.status != SS_OK) {
-            return ss_fail(err, loader->window.status, "%s", loader->window.err.message);
+        if (loader->window.bytes.status != SS_OK) {
+            return ss_fail(err, loader->window.bytes.status, "%s",
+                           loader->window.bytes.err.message);
         }
         return ss_fail(err, SS_E_FORMAT,
                        "%s is JSON without an event of a trace, up to byte %" PRIu64, file->path,
-                       ss_json_window_offset(&loader->window));
+                       ss_import_window_offset(&loader->window.bytes));
     }
     return SS_OK;
 }
@@ -112,7 +113,7 @@ static enum ss_status load_chrome(struct ss_model *model, const struct ss_import
         status = ss_chrome_loading_end(&loader->loading, &request, err);
     }
     if (status == SS_OK && !load->quiet) {
-        ss_json_window_report(&loader->window);
+        ss_import_window_report(&loader->window.bytes);
     }
     ss_chrome_loading_fini(&loader->loading);
     ss_json_window_fini(&loader->window);

@@ -19,7 +19,7 @@ static enum ss_status load_speedscope(struct ss_model *model, const struct ss_im
     ss_speedscope_file_read(&content, &window);
     enum ss_status status = ss_speedscope_rows_add(model, &content, &window, load, err);
     if (status == SS_OK && !load->quiet) {
-        ss_json_window_report(&window);
+        ss_import_window_report(&window.bytes);
     }
     ss_speedscope_file_fini(&content);
     ss_json_window_fini(&window);

@@ -34,8 +34,10 @@ void ss_model_init(struct ss_model *model)
     ss_vec_push_zero(&model->paths);
     ss_vec_push_zero(&model->payloads);
     ss_vec_push_zero(&model->fields);
+    ss_vec_push_zero(&model->metric_kinds);
     model->index = ss_alloc_zero(1, sizeof *model->index);
     ss_intern_init(&model->index->line_keys);
+    ss_intern_init(&model->index->metric_keys);
 }
 
 static void fini_index(struct ss_model_index *index)
@@ -53,8 +55,10 @@ static void fini_index(struct ss_model_index *index)
     ss_identities_fini(&index->names);
     ss_vec_fini(&index->step_names);
     ss_intern_fini(&index->line_keys);
+    ss_intern_fini(&index->metric_keys);
 }
 
+/* Long: one line for each table. */
 void ss_model_fini(struct ss_model *model)
 {
     ss_intern_fini(&model->strings);
@@ -87,6 +91,8 @@ void ss_model_fini(struct ss_model *model)
     ss_vec_fini(&model->flows);
     ss_vec_fini(&model->payloads);
     ss_vec_fini(&model->fields);
+    ss_vec_fini(&model->metric_kinds);
+    ss_vec_fini(&model->metrics);
     ss_vec_fini(&model->values);
     ss_vec_fini(&model->line_times);
     if (model->index != NULL) {

@@ -181,12 +181,14 @@ struct ss_model_input {
     struct ss_trace_summary summary; /* traces */
     uint64_t lines, skipped_lines;   /* raw; blank lines are not counted */
     struct ss_model_skipped skipped; /* imports */
-    bool is_untimed;                 /* its samples have no times: weights only, as in raw files */
-    uint32_t unit;                   /* string: what its samples count; 0: ticks */
-    uint32_t tool;                   /* string: what wrote an import; 0 unknown */
-    uint64_t samples;                /* ticks loaded, after filters */
-    double rate_hz;                  /* requested; 0 unknown */
-    uint8_t halvings;                /* operators of 1 in 2^halvings steps were loaded */
+    /* No times: samples are weights only, as in raw files; events have durations, and lie one
+     * behind the other. */
+    bool is_untimed;
+    uint32_t unit;           /* string: what its samples count; 0: ticks */
+    uint32_t tool;           /* string: what wrote an import; 0 unknown */
+    uint64_t samples;        /* ticks loaded, after filters */
+    double rate_hz;          /* requested; 0 unknown */
+    uint8_t halvings;        /* operators of 1 in 2^halvings steps were loaded */
     uint32_t clock_domain;   /* index into clock_domains; its times are shifted to the axis */
     uint32_t boot;           /* string; 0 unknown */
     uint64_t time_namespace; /* 0 unknown */
@@ -341,6 +343,24 @@ struct ss_model_field {
     };
 };
 
+/* What a hardware counter measures; row 0 is "none". */
+struct ss_model_metric_kind {
+    uint32_t name, unit; /* strings */
+    uint32_t section;    /* string: names are unique within it and a unit; 0: none */
+};
+
+/* A counter's value for one event: the one with this payload. The rows of an event are contiguous,
+ * in the order of their source. */
+struct ss_model_metric {
+    uint32_t payload;
+    uint32_t kind; /* index into metric_kinds */
+    bool is_text;
+    union {
+        double real;
+        uint32_t text; /* string */
+    };
+};
+
 /* Sorted by track, then by time. */
 struct ss_model_value {
     uint64_t time_ns;
@@ -397,7 +417,9 @@ struct ss_model {
     struct ss_vec_of(struct ss_model_mark) marks;
     struct ss_vec_of(struct ss_model_flow) flows;
     struct ss_vec_of(struct ss_model_payload) payloads;
-    struct ss_vec_of(struct ss_model_field) fields; /* of payloads */
+    struct ss_vec_of(struct ss_model_field) fields;             /* of payloads */
+    struct ss_vec_of(struct ss_model_metric_kind) metric_kinds; /* row 0 is "none" */
+    struct ss_vec_of(struct ss_model_metric) metrics;           /* sorted by payload */
     struct ss_vec_of(struct ss_model_value) values;
     struct ss_vec_of(struct ss_model_line_time) line_times;
     uint64_t unmatched_ends; /* ends without an open range: dropped */

@@ -228,11 +228,11 @@ static void read_profile(struct ss_speedscope_file *file, struct ss_json_window 
 {
     char key[16];
     struct ss_speedscope_profile profile = {.is_real = true,
-                                            .offset = ss_json_window_offset(window)};
+                                            .offset = ss_import_window_offset(&window->bytes)};
     bool is_too_many = file->profiles.count >= MOST_PROFILES;
     if (is_too_many || !ss_json_window_begin_object(window)) {
-        ss_json_window_count_skipped(window, profile.offset,
-                                     is_too_many ? "more than 65,536 profiles" : "no profile");
+        ss_import_window_count_skipped(&window->bytes, profile.offset,
+                                       is_too_many ? "more than 65,536 profiles" : "no profile");
         ss_json_window_skip(window);
         return;
     }

@@ -126,7 +126,7 @@ struct walk {
 static void skip(struct walk *walk, const char *reason)
 {
     if (!walk->is_adding) {
-        ss_json_window_count_skipped(walk->rows->window, walk->profile->offset, reason);
+        ss_import_window_count_skipped(&walk->rows->window->bytes, walk->profile->offset, reason);
     }
 }
 
@@ -466,24 +466,24 @@ static void select_period(struct ss_speedscope_rows *rows)
 static enum ss_status check(struct ss_speedscope_rows *rows)
 {
     const struct ss_json_window *window = rows->window;
-    const char *path = window->file->path;
+    const char *path = window->bytes.file->path;
     bool is_time = ss_speedscope_is_time(rows->unit);
     if (rows->status != SS_OK) {
         return rows->status;
     }
-    if (rows->spans + rows->ranges == 0 && window->status != SS_OK) {
-        return ss_fail(rows->err, window->status, "%s", window->err.message);
+    if (rows->spans + rows->ranges == 0 && window->bytes.status != SS_OK) {
+        return ss_fail(rows->err, window->bytes.status, "%s", window->bytes.err.message);
     }
-    if (rows->spans + rows->ranges == 0 && window->is_cut && !rows->file->has_frames) {
+    if (rows->spans + rows->ranges == 0 && window->bytes.is_cut && !rows->file->has_frames) {
         return ss_fail(rows->err, SS_E_FORMAT,
                        "%s ends before the frames that its samples name, at byte %" PRIu64, path,
-                       ss_json_window_offset(window));
+                       ss_import_window_offset(&window->bytes));
     }
-    if (rows->spans + rows->ranges == 0 && window->skipped > 0) {
+    if (rows->spans + rows->ranges == 0 && window->bytes.skipped > 0) {
         return ss_fail(rows->err, SS_E_FORMAT,
                        "%s: nothing in it is readable; the first that is not, at byte %" PRIu64
                        ": %s",
-                       path, window->first_skipped, window->skip_reason);
+                       path, window->bytes.first_skipped, window->bytes.skip_reason);
     }
     if (rows->file->profiles.count == 0) {
         return ss_fail(rows->err, SS_E_FORMAT, "%s is a speedscope file without a profile", path);
@@ -518,11 +518,11 @@ static void put_input(struct ss_speedscope_rows *rows)
     bool is_time = ss_speedscope_is_time(rows->unit);
     bool has_times = is_time && rows->spans + rows->ranges > 0;
     struct ss_strview exporter = ss_intern_get(&file->texts, file->exporter);
-    struct ss_trace_summary summary = {.file_bytes = ss_json_window_offset(window),
+    struct ss_trace_summary summary = {.file_bytes = ss_import_window_offset(&window->bytes),
                                        .events = rows->ranges,
                                        .first_event_ns = has_times ? time_of(rows, rows->begin) : 0,
                                        .last_event_ns = has_times ? time_of(rows, rows->end) : 0,
-                                       .sealed = !window->is_cut};
+                                       .sealed = !window->bytes.is_cut};
     struct ss_model_input *input = &rows->model->inputs.data[ss_model_builder_input(rows->builder)];
     input->is_untimed = !is_time;
     input->unit =
@@ -533,21 +533,19 @@ static void put_input(struct ss_speedscope_rows *rows)
     if (name.text.length > 0) {
         ss_model_builder_attribute(rows->builder, &name);
     }
+    struct ss_builder_skipped skipped = ss_import_window_skipped(&window->bytes);
     ss_model_builder_import(
         rows->builder,
         exporter.length > 0 ? exporter : ss_strview_of("a tool that writes speedscope files"),
-        &(struct ss_builder_skipped){.events = window->skipped,
-                                     .first_offset = window->first_skipped,
-                                     .reason = window->skip_reason,
-                                     .is_cut = window->is_cut});
+        &skipped);
     ss_model_builder_summary(rows->builder, &summary);
 }
 
 static enum ss_status add_input(struct ss_speedscope_rows *rows)
 {
     uint64_t base_ns = rows->load->on_axis ? 0 : time_of(rows, rows->begin);
-    rows->builder = ss_model_builder_new(rows->model, SS_INPUT_IMPORT, rows->window->file->path,
-                                         rows->load, &base_ns);
+    rows->builder = ss_model_builder_new(rows->model, SS_INPUT_IMPORT,
+                                         rows->window->bytes.file->path, rows->load, &base_ns);
     put_rate(rows);
     put_input(rows);
     walk_all(rows, true);

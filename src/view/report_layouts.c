@@ -31,6 +31,7 @@ static const struct ss_report_layout layouts[] = {
     {.table = "gpu-memory", .fill = ss_report_fill_work},
     {.table = "gpu-work", .fill = ss_report_fill_work},
     {.table = "api", .fill = ss_report_fill_work},
+    {.table = "metric", .fill = ss_report_fill_metrics},
     {.table = NULL, .fill = ss_report_fill_any},
 };
 

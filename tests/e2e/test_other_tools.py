@@ -150,3 +150,96 @@ def test_py_spy_recorded_on_a_real_machine(stepscope, tmp_path):
     for (_, stack), ns in weights_of(copy).items():
         copied[stack] += ns
     assert copied == by_stack
+
+
+# --- Nsight Compute ------------------------------------------------------------------------------
+
+NCU_COLUMNS = ["ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream",
+               "Block Size", "Grid Size", "Device", "CC", "Section Name", "Metric Name",
+               "Metric Unit", "Metric Value", "Rule Name"]
+
+
+def ncu_file(path, launches):
+    """A table of the page "details" with these [(kernel, [(section, metric, unit, value)])], in
+    what the profiler and its program print around it."""
+    lines = ["==PROF== Connected to process 42 (/usr/bin/python3)", "epoch 1", csv_line(NCU_COLUMNS)]
+    for number, (kernel, metrics) in enumerate(launches):
+        for metric in metrics:
+            lines.append(csv_line([number, 42, "python3", "node7", kernel, 1, 7, "(256, 1, 1)",
+                                   "(1024, 1, 1)", 0, "9.0", *metric, ""]))
+    lines.append("==PROF== Disconnected from process 42")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def csv_line(fields):
+    return ",".join('"' + str(field).replace('"', '""') + '"' for field in fields)
+
+
+def test_metrics_of_kernels_are_reported(stepscope, tmp_path):
+    file = ncu_file(tmp_path / "a.csv", [
+        ("void gemm<float>(int)", [("Speed Of Light", "Duration", "us", "1,500.5"),
+                                   ("Speed Of Light", "Memory Throughput", "%", "61.84"),
+                                   ("SpeedOfLight", "", "", ""),
+                                   ("Memory", "Memory Throughput", "Gbyte/s", "196.5")]),
+        ("void gemm<float>(int)", [("Speed Of Light", "Duration", "ms", "3")])])
+    found = {(row["section"], row["metric"]): row for row in rows(stepscope, file, "metric")}
+    assert len(found) == 3
+    duration = found["Speed Of Light", "Duration"]
+    assert (duration["unit"], duration["instances"]) == ("ns", 2)
+    assert (duration["avg"], duration["min"], duration["max"]) == (2250250, 1500500, 3000000)
+    assert found["Memory", "Memory Throughput"]["avg"] == 196.5e9
+    (kernel,) = rows(stepscope, file, "kernel")
+    assert (kernel["instances"], kernel["total_ns"]) == (2, 4500500)
+    page = stepscope("report", file).stdout
+    assert "by Nsight Compute" in page and "durations without begin times" in page
+    table = stepscope("report", file, "--by", "metric").stdout
+    assert "196.5 Gbyte/s" in table and "61.84%" in table and "2.25 ms" in table
+
+
+def test_tables_of_kernels_have_no_times(stepscope, tmp_path):
+    file = ncu_file(tmp_path / "a.csv", [("k", [("s", "Duration", "ns", "7")])])
+    assert "no times" in stepscope("report", file, "--from", "0", status=2).stderr
+    done = stepscope("export", file, "--to", "chrome", "-o", tmp_path / "x", status=None)
+    assert done.returncode != 0 and "has no times" in done.stderr
+    assert stepscope("flame", file, "-o", tmp_path / "x", status=None).returncode != 0
+
+
+def test_a_report_of_ncu_names_the_command(stepscope, tmp_path):
+    file = tmp_path / "a.ncu-rep"
+    file.write_bytes(b"NVR\0\x10\0\0\0")
+    message = stepscope("report", file, status=3).stderr
+    assert f"ncu --import {file} --csv --page raw > {file}.csv" in message
+
+
+def test_ncu_measured_a_real_kernel(stepscope):
+    file, facts = recorded("07_nsightful/copy_blocked.csv")
+    found = {(row["section"], row["metric"]): row for row in rows(stepscope, file, "metric")}
+    # All rows but those of rules, and one that is a text.
+    assert len(found) == facts["rows"] - facts["rule_rows"] - 1
+
+    def value(section, metric):
+        (row,) = [row for key, row in found.items() if key == (section, metric)]
+        return row["avg"]
+    light, memory = "GPU Speed Of Light Throughput", "Memory Workload Analysis"
+    assert value(light, "Duration") == facts["duration_ns"]
+    assert value(light, "DRAM Frequency") == facts["dram_hz"]
+    assert value(light, "SM Frequency") == facts["sm_hz"]
+    assert value(light, "Elapsed Cycles") == facts["elapsed_cycles"]
+    assert value(light, "Memory Throughput") == facts["dram_pct"]
+    assert round(value(memory, "Memory Throughput") / 1e9, 3) == facts["dram_GBps"]
+    assert value("Occupancy", "Achieved Occupancy") == facts["ach_occ"]
+    (kernel,) = rows(stepscope, file, "kernel")
+    assert kernel["name"].startswith("copy_blocked[")
+    assert (kernel["instances"], kernel["total_ns"]) == (1, facts["duration_ns"])
+
+
+def test_metrics_of_two_files_are_compared(stepscope, tmp_path):
+    def write(name, share):
+        return ncu_file(tmp_path / name, [("k", [("s", "Duration", "us", "7"),
+                                                 ("s", "Throughput", "%", share)])])
+    done = stepscope("diff", write("a.csv", "40"), write("b.csv", "60"), "--by", "metric",
+                     "--format", "json")
+    (table,) = json.loads(done.stdout)["tables"]
+    found = {row["metric"]: row for row in table["rows"]}
+    assert (found["Throughput"]["a"], found["Throughput"]["b"]) == (40, 60)

@@ -47,6 +47,17 @@ static void check_ranges(const struct ss_model *model)
     }
 }
 
+static void check_metrics(const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->metrics.count; i++) {
+        const struct ss_model_metric *metric = &model->metrics.data[i];
+        check(metric->payload > 0 && metric->payload < model->payloads.count,
+              "a metric has an event");
+        check(metric->kind > 0 && metric->kind < model->metric_kinds.count, "a metric has a kind");
+        check(i == 0 || metric[-1].payload <= metric->payload, "metrics are in order");
+    }
+}
+
 static inline void check_report(const struct ss_selection *selection,
                                 const struct ss_table_kind *kind, FILE *out)
 {
@@ -83,9 +94,13 @@ static inline void check_import(const struct ss_importer *importer, const uint8_
         struct ss_selection_options options = {.idle = SS_IDLE_MAIN};
         check_samples(&model);
         check_ranges(&model);
+        check_metrics(&model);
         check(ss_selection_init(&selection, &model, &options, &err) == SS_OK, "it is selected");
         check_report(&selection, &ss_overview, out);
         check_report(&selection, ss_table_kind_find("function", NULL), out);
+        if (model.metrics.count > 0) {
+            check_report(&selection, ss_table_kind_find("metric", NULL), out);
+        }
         ss_selection_fini(&selection);
     }
     ss_model_fini(&model);

@@ -48,6 +48,10 @@ static void content_selects_the_row(void **state)
     assert_null(ss_importer_of_file("/nonexistent"));
     write_file("[{\"ph\": \"X\"}]", 13);
     assert_ptr_equal(ss_importer_of_file(path), &ss_importer_chrome);
+    write_file("{\"profiles\":[{\"type\":\"sampled\"", 31);
+    assert_ptr_equal(ss_importer_of_file(path), &ss_importer_speedscope);
+    write_file("==PROF== x\n\"ID\",\"Process ID\",", 29);
+    assert_ptr_equal(ss_importer_of_file(path), &ss_importer_ncu);
     assert_ptr_equal(ss_importer_of_file(GOLDEN "good/small.pftrace"), &ss_importer_trace);
 }
 
@@ -64,6 +68,7 @@ static void foreign_formats_are_named(void **state)
     static const struct refused cases[] = {
         {"\x1f\x8b\x08", 3, "cannot be unpacked"},
         {"\x28\xb5\x2f\xfd", 4, "cannot be unpacked"},
+        {"NVR\0\x10", 5, "--csv --page raw > "},
         {"\x7f"
          "ELF",
          4, "an ELF program"},
