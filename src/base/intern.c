@@ -78,19 +78,30 @@ static uint32_t add_text(struct ss_intern *table, const char *text, size_t lengt
     return id;
 }
 
-uint32_t ss_intern_put(struct ss_intern *table, const char *text, size_t length)
+/* The slot of the text, or the free one where it would be. */
+static uint32_t find_slot(const struct ss_intern *table, const char *text, size_t length,
+                          uint32_t hash)
 {
-    text = length > 0 ? text : ""; /* an empty view may have no address */
-    uint32_t hash = ss_hash_bytes(text, length);
     uint32_t mask = table->slot_count - 1;
     uint32_t slot = hash & mask;
     while (table->slots[slot] != 0) {
         uint32_t id = table->slots[slot] - 1;
         if (table->hashes[id] == hash && table->texts[id].length == length &&
             memcmp(table->texts[id].data, text, length) == 0) {
-            return id;
+            break;
         }
         slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
+uint32_t ss_intern_put(struct ss_intern *table, const char *text, size_t length)
+{
+    text = length > 0 ? text : ""; /* an empty view may have no address */
+    uint32_t hash = ss_hash_bytes(text, length);
+    uint32_t slot = find_slot(table, text, length, hash);
+    if (table->slots[slot] != 0) {
+        return table->slots[slot] - 1;
     }
     uint32_t id = add_text(table, text, length, hash);
     table->slots[slot] = id + 1;
@@ -98,6 +109,13 @@ uint32_t ss_intern_put(struct ss_intern *table, const char *text, size_t length)
         grow_slots(table);
     }
     return id;
+}
+
+uint32_t ss_intern_find(const struct ss_intern *table, const char *text, size_t length)
+{
+    text = length > 0 ? text : "";
+    uint32_t slot = find_slot(table, text, length, ss_hash_bytes(text, length));
+    return table->slots[slot] != 0 ? table->slots[slot] - 1 : 0;
 }
 
 uint32_t ss_intern_put_text(struct ss_intern *table, const char *text)

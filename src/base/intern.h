@@ -25,6 +25,8 @@ struct ss_intern {
 void ss_intern_init(struct ss_intern *table);
 void ss_intern_fini(struct ss_intern *table);
 uint32_t ss_intern_put(struct ss_intern *table, const char *text, size_t length);
+/* 0: the text was not put, or it is empty. */
+uint32_t ss_intern_find(const struct ss_intern *table, const char *text, size_t length);
 uint32_t ss_intern_put_text(struct ss_intern *table, const char *text);
 /* NUL-terminated as well. */
 struct ss_strview ss_intern_get(const struct ss_intern *table, uint32_t id);

@@ -7,8 +7,8 @@
 /* The fields of a TracePacket that the decoder reads. */
 struct packet {
     uint64_t timestamp, clock_id, sequence_flags, sequence_id;
-    struct ss_wire_cursor interned, sample, payload, clocks, attributes, compressed, event,
-        descriptor, defaults;
+    struct ss_wire_cursor interned, sample, perf_sample, payload, clocks, attributes, compressed,
+        event, descriptor, defaults;
     bool has_timestamp, has_clock_id;
 };
 
@@ -25,6 +25,7 @@ void ss_decoder_init(struct ss_decoder *decoder, const struct ss_trace_visitor *
 {
     *decoder = (struct ss_decoder){.visitor = visitor, .context = context, .summary = summary};
     ss_tables_init(&decoder->tables);
+    ss_intern_init(&decoder->tids);
     ss_vec_resize(&decoder->sequences, SS_SEQUENCE + 1);
     decoder->inflater = ss_inflater_new();
 }
@@ -37,6 +38,8 @@ void ss_decoder_fini(struct ss_decoder *decoder)
     ss_vec_fini(&decoder->frames);
     ss_vec_fini(&decoder->stacks);
     ss_vec_fini(&decoder->tasks);
+    ss_vec_fini(&decoder->thread_of_tid);
+    ss_intern_fini(&decoder->tids);
     ss_vec_fini(&decoder->scratch);
     ss_vec_fini(&decoder->fields);
     for (size_t i = 0; i < decoder->sequences.count; i++) {
@@ -57,7 +60,8 @@ size_t ss_decoder_memory(const struct ss_decoder *decoder)
     }
     return ss_tables_memory(&decoder->tables) + sequences +
            (decoder->functions.capacity + decoder->paths.capacity + decoder->frames.capacity +
-            decoder->stacks.capacity + decoder->tasks.capacity + decoder->scratch.capacity) *
+            decoder->stacks.capacity + decoder->tasks.capacity + decoder->scratch.capacity +
+            decoder->thread_of_tid.capacity) *
                sizeof(uint32_t) +
            decoder->plain.capacity;
 }
@@ -81,6 +85,28 @@ static enum ss_outcome read_sample(struct ss_step *step, struct ss_wire_cursor b
     sample->thread_ref = ss_id_map_get(&decoder->tasks, task_iid);
     sample->stack_ref = ss_id_map_get(&decoder->stacks, stack_iid);
     sample->weight = weight == 0 ? 1 : weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
+    *defined = sample->thread_ref != 0 && (stack_iid == 0 || sample->stack_ref != 0);
+    return SS_STEP_GOOD;
+}
+
+static enum ss_outcome read_perf_sample(struct ss_step *step, struct ss_wire_cursor body,
+                                        struct ss_trace_sample *sample, bool *defined)
+{
+    struct ss_decoder *decoder = step->decoder;
+    uint64_t stack_iid = 0;
+    int32_t tid = 0;
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_PF_PERF_TID) {
+            tid = (int32_t)field.value;
+        } else if (field.number == SS_PF_PERF_CALLSTACK_IID) {
+            stack_iid = field.value;
+        }
+    }
+    sample->thread_ref = ss_id_map_get(
+        &decoder->thread_of_tid, ss_intern_find(&decoder->tids, (const char *)&tid, sizeof tid));
+    sample->stack_ref = ss_id_map_get(&decoder->stacks, stack_iid);
     *defined = sample->thread_ref != 0 && (stack_iid == 0 || sample->stack_ref != 0);
     return SS_STEP_GOOD;
 }
@@ -191,6 +217,9 @@ static enum ss_outcome split_packet(struct ss_step *step, struct ss_wire_cursor 
         case SS_PF_STACK_SAMPLE:
             packet->sample = is_bytes ? field.body : packet->sample;
             break;
+        case SS_PF_PERF_SAMPLE:
+            packet->perf_sample = is_bytes ? field.body : packet->perf_sample;
+            break;
         case SS_EXTENSION:
             packet->payload = is_bytes ? field.body : packet->payload;
             break;
@@ -219,12 +248,16 @@ static uint64_t packet_time(struct ss_decoder_sequence *sequence, const struct p
     return sequence->time_ns;
 }
 
-static enum ss_outcome emit_sample(struct ss_step *step, struct ss_wire_cursor body,
+static enum ss_outcome emit_sample(struct ss_step *step, const struct packet *packet,
                                    struct ss_trace_sample *sample)
 {
     struct ss_trace_summary *summary = step->decoder->summary;
     bool defined;
-    SS_STEP_TRY(read_sample(step, body, sample, &defined));
+    if (packet->sample.at != NULL) {
+        SS_STEP_TRY(read_sample(step, packet->sample, sample, &defined));
+    } else {
+        SS_STEP_TRY(read_perf_sample(step, packet->perf_sample, sample, &defined));
+    }
     if (!defined) {
         summary->lost_samples++;
         return SS_STEP_GOOD;
@@ -313,9 +346,10 @@ static enum ss_outcome read_packet(struct ss_step *step, const struct packet *pa
         payload.event.time_ns = time_ns;
         SS_STEP_TRY(ss_decode_event(step, packet->event, sequence, &payload.event));
     }
-    if (packet->sample.at != NULL && packet->has_timestamp) {
+    bool is_sample = packet->sample.at != NULL || packet->perf_sample.at != NULL;
+    if (is_sample && packet->has_timestamp) {
         payload.sample.time_ns = time_ns;
-        SS_STEP_TRY(emit_sample(step, packet->sample, &payload.sample));
+        SS_STEP_TRY(emit_sample(step, packet, &payload.sample));
     }
     return SS_STEP_GOOD;
 }

@@ -29,6 +29,9 @@ struct ss_decoder {
     /* State of the current restart period. */
     uint32_t period;
     struct ss_id_map functions, paths, frames, stacks, tasks;
+    /* Samples for older viewers (rewrite.h) name their thread by its tid. */
+    struct ss_intern tids;
+    struct ss_id_map thread_of_tid; /* by tid's id */
     struct ss_inflater *inflater;
     struct ss_wire_buffer plain;
     struct ss_vec_of(struct ss_decoder_sequence) sequences; /* by id; 0 and 1: main sequence */

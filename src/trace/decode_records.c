@@ -71,6 +71,10 @@ static enum ss_outcome put_thread(struct ss_step *step, struct ss_wire_cursor bo
     if (!ss_id_map_put(&decoder->tasks, ids[SS_ID_thread_task_iid], thread.ref)) {
         return ss_step_malformed(step, "an interning id is too large");
     }
+    uint32_t tid = ss_intern_put(&decoder->tids, (const char *)&thread.tid, sizeof thread.tid);
+    if (!ss_id_map_put(&decoder->thread_of_tid, tid, thread.ref)) {
+        return ss_step_malformed(step, "too many threads");
+    }
     if (is_changed) {
         SS_STEP_EMIT(step, thread, &thread);
     }

@@ -243,3 +243,18 @@ def test_metrics_of_two_files_are_compared(stepscope, tmp_path):
     (table,) = json.loads(done.stdout)["tables"]
     found = {row["metric"]: row for row in table["rows"]}
     assert (found["Throughput"]["a"], found["Throughput"]["b"]) == (40, 60)
+
+
+# --- Perfetto ------------------------------------------------------------------------------------
+
+
+def test_the_export_for_older_viewers_is_read(stepscope, tmp_path, python):
+    trace, compat = tmp_path / "run.pftrace", tmp_path / "run.compat.pftrace"
+    code = "import time; end = time.time() + 1\nwhile time.time() < end: sum(range(1000))"
+    stepscope("record", "-q", "-o", trace, "--", python, "-c", code)
+    stepscope("export", trace, "--to", "perfetto-compat", "-o", compat)
+    before, after = (rows(stepscope, path, "line", "--idle", "all") for path in (trace, compat))
+    keys = ("name", "path", "line", "self_samples", "total_samples")
+    assert [[row[key] for key in keys] for row in before] == \
+           [[row[key] for key in keys] for row in after]
+    assert sum(row["self_samples"] for row in after) > 20

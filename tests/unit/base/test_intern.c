@@ -25,6 +25,8 @@ static void equal_texts_have_one_id(void **state)
         }
     }
     assert_int_equal(ss_intern_put(&table, "text 7 and more", 6), 8);
+    assert_int_equal(ss_intern_find(&table, "text 7 and more", 6), 8);
+    assert_int_equal(ss_intern_find(&table, "text 7 and more", 9), 0);
     ss_intern_fini(&table);
 }
 
