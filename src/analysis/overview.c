@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/overview.h"
 
+#include "analysis/allocations.h"
 #include "analysis/counters.h"
 #include "analysis/device_overview.h"
 #include "analysis/device_tables.h"
@@ -156,7 +157,8 @@ static size_t build_of_ranges(const struct ss_table_input *input, struct ss_tabl
     count += add_deepspeed(input, &tables[count]);
     struct ss_ranges_options ranges = {.sort = SS_SORT_TOTAL, .max_rows = input->options->max_rows};
     ss_ranges_table(input->selection, &ranges, &tables[count]);
-    return count + 1;
+    bool has_others = count > 0 || ss_model_has_allocations(input->selection->model);
+    return has_others ? add_if_any(count, tables) : count + 1;
 }
 
 const struct ss_table_kind ss_overview = {.needs = SS_NEEDS_TRACKS | SS_NEEDS_STEPS,

@@ -106,9 +106,13 @@ static void add_blocks(const struct ss_report_parts *parts, const struct ss_repo
     if (parts->trains) {
         ss_report_add_training(parts, document);
     }
+    if (!has_findings) {
+        ss_report_add_allocations(parts, document);
+    }
     ss_report_add_tables(parts, tables, table_count, document);
     if (has_findings) {
         ss_report_add_memory(parts, document);
+        ss_report_add_allocations(parts, document);
         ss_report_add_flops(parts, document);
         ss_report_add_header(&parts->trust, document);
     }

@@ -56,6 +56,8 @@ void ss_report_add_hidden_rows(const struct ss_table *table, struct ss_document 
 void ss_report_add_footer(const struct ss_report_parts *parts, struct ss_document *document);
 /* Of the overview: the memory of the first process that trains. */
 void ss_report_add_memory(const struct ss_report_parts *parts, struct ss_document *document);
+/* Of the overview: memory by the events of allocators. */
+void ss_report_add_allocations(const struct ss_report_parts *parts, struct ss_document *document);
 /* Of the overview: a line about the floating-point operations of a step; and, unless the callback
  * recorded operators, how or why not. */
 void ss_report_add_flops(const struct ss_report_parts *parts, struct ss_document *document);

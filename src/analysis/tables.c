@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/allocation_tables.h"
 #include "analysis/counters.h"
 #include "analysis/flops.h"
 #include "analysis/hotspots.h"
@@ -14,6 +15,7 @@
 #include "analysis/ranges.h"
 #include "analysis/step_series.h"
 #include "analysis/tables_devices.h"
+#include "analysis/tables_memory.h"
 #include "base/shared_names.h"
 
 /* Operators take about 100 bytes each: above this limit, only those of randomly drawn steps are
@@ -198,8 +200,9 @@ static size_t build_flops(const struct ss_table_input *input, struct ss_table *t
 
 static size_t build_memory(const struct ss_table_input *input, struct ss_table *tables)
 {
-    size_t count = add_memory(input, tables);
-    return count > 0 ? count : 1; /* the empty table, which says why */
+    size_t count = ss_add_allocations(input, tables);
+    size_t more = add_memory(input, &tables[count]);
+    return count + more > 0 ? count + more : 1; /* the empty table, which says why */
 }
 
 /* --- the rows --------------------------------------------------------------------------------- */
@@ -246,6 +249,8 @@ static const struct ss_table_choice key_averages_groups[] = {
 /* The counter "operators recorded" marks the steps whose operators were recorded. */
 static const char *const step_tracks[] = {ss_domain_torch, ss_counter_operators_recorded,
                                           SS_MEMORY_TRACKS, NULL};
+static const char *const memory_tracks[] = {ss_domain_torch, ss_counter_operators_recorded,
+                                            SS_MEMORY_TRACKS, SS_ALLOCATION_TRACKS, NULL};
 static const char *const operator_tracks[] = {ss_domain_torch, ss_counter_operators_recorded, NULL};
 static const char *const module_tracks[] = {ss_domain_torch, ss_domain_torch_module,
                                             ss_counter_operators_recorded, NULL};
@@ -544,10 +549,21 @@ const struct ss_table_kind ss_table_kinds[] = {
      .needs = OF_STEPS,
      .accepts = SS_ACCEPTS_THREAD,
      .idle = SS_IDLE_MAIN,
-     .tracks = step_tracks,
+     .tracks = memory_tracks,
      .quantities = SS_MEMORY_QUANTITIES,
      .is_in_diff = true,
      .build = build_memory},
+    {.id = "allocation",
+     .summary = "allocations by what they are, and what allocated them: alive at the peak, and all",
+     .needs = OF_STEPS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .sorts = ss_allocation_sorts,
+     .sort = SS_ALLOCATIONS_SORT_PEAK,
+     .groups = ss_allocation_groups,
+     .tracks = memory_tracks,
+     .hides_steps = true,
+     .build = ss_build_allocations},
     {.id = NULL}};
 
 const struct ss_table_kind *ss_table_kind_find(const char *id, const char *columns)

@@ -113,6 +113,8 @@ static void set_kind(struct ss_trace_name *name, enum ss_chrome_kind kind)
     }
     if (kind == SS_CHROME_OPERATOR && is_backward(name->text)) {
         name->category = ss_strview_of("backward");
+    } else if (kind == SS_CHROME_OTHER && ss_strview_equal(name->text, ss_strview_of("[memory]"))) {
+        name->type = SS_EVENT_TYPE_allocation;
     } else if (kind == SS_CHROME_API) {
         name->type = ss_device_call_type(name->text);
     } else if (kind == SS_CHROME_PYTHON) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layout of tables without one of their own: formats each column by its type and unit. */
+/* The layout of tables without one of their own: formats each column by its type and unit. Some
+ * omit the columns that have no value in any row. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 #include "view/text_table.h"
@@ -68,21 +70,47 @@ static void put(struct ss_text_table *text, size_t c, const struct ss_column *co
     }
 }
 
-void ss_report_fill_any(const struct ss_block *block, struct ss_text_table *text)
+static bool has_value(const struct ss_table *table, size_t column)
 {
-    const struct ss_table *table = &block->table.data;
-    ss_text_table_init_blank(text, table->column_count);
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (ss_table_cell(table, row, column)->type != SS_CELL_ABSENT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fill(const struct ss_table *table, bool with_absent, struct ss_text_table *text)
+{
+    size_t *shown = ss_alloc((table->column_count + 1) * sizeof *shown), count = 0;
     for (size_t c = 0; c < table->column_count; c++) {
-        bool is_text = has_text(table, c);
-        text->columns[c] =
-            (struct ss_text_column){.title = title_of(&table->columns[c], &text->arena),
+        if (with_absent || has_value(table, c)) {
+            shown[count++] = c;
+        }
+    }
+    ss_text_table_init_blank(text, count);
+    for (size_t i = 0; i < count; i++) {
+        bool is_text = has_text(table, shown[i]);
+        text->columns[i] =
+            (struct ss_text_column){.title = title_of(&table->columns[shown[i]], &text->arena),
                                     .right = !is_text,
                                     .least = is_text ? MIN_TEXT_WIDTH : 0};
     }
     for (size_t row = 0; row < table->row_count; row++) {
         ss_text_table_add_row(text, NULL);
-        for (size_t c = 0; c < table->column_count; c++) {
-            put(text, c, &table->columns[c], ss_table_cell(table, row, c));
+        for (size_t i = 0; i < count; i++) {
+            put(text, i, &table->columns[shown[i]], ss_table_cell(table, row, shown[i]));
         }
     }
+    ss_free(shown);
+}
+
+void ss_report_fill_any(const struct ss_block *block, struct ss_text_table *text)
+{
+    fill(&block->table.data, true, text);
+}
+
+void ss_report_fill_present(const struct ss_block *block, struct ss_text_table *text)
+{
+    fill(&block->table.data, false, text);
 }

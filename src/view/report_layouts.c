@@ -32,6 +32,9 @@ static const struct ss_report_layout layouts[] = {
     {.table = "gpu-work", .fill = ss_report_fill_work},
     {.table = "api", .fill = ss_report_fill_work},
     {.table = "metric", .fill = ss_report_fill_metrics},
+    {.table = "allocator", .fill = ss_report_fill_present},
+    {.table = "allocation", .fill = ss_report_fill_present},
+    {.table = "memory-step", .fill = ss_report_fill_present},
     {.table = NULL, .fill = ss_report_fill_any},
 };
 

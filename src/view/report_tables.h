@@ -27,12 +27,13 @@ typedef void ss_report_fill(const struct ss_block *block, struct ss_text_table *
 typedef void ss_report_print(const struct ss_table *table, const struct ss_report_style *style,
                              FILE *out);
 
-/* The layouts of tables (view/report_layouts.c), and the generic one. */
+/* The layouts of tables (view/report_layouts.c), and the generic ones. */
 ss_report_fill ss_report_fill_hotspots, ss_report_fill_leaves, ss_report_fill_tree,
     ss_report_fill_ranges, ss_report_fill_counters, ss_report_fill_steps, ss_report_fill_phases,
     ss_report_fill_operators, ss_report_fill_modules, ss_report_fill_flops, ss_report_fill_memories,
     ss_report_fill_memory_phases, ss_report_fill_workers, ss_report_fill_loaders,
-    ss_report_fill_work, ss_report_fill_comparison, ss_report_fill_metrics, ss_report_fill_any;
+    ss_report_fill_work, ss_report_fill_comparison, ss_report_fill_metrics, ss_report_fill_any,
+    ss_report_fill_present;
 ss_report_print ss_report_print_lines, ss_report_print_key_averages;
 
 #endif
