@@ -84,6 +84,12 @@ static struct key key_of(const struct groups *groups, uint32_t pool,
     return key;
 }
 
+/* The events of some snapshots have an order, but no times. */
+static bool is_timed(const struct ss_allocation_pool *pool)
+{
+    return pool->points.data[pool->points.count - 1].time_ns > pool->points.data[0].time_ns;
+}
+
 static void add_row(struct groups *groups, uint32_t pool, const struct ss_allocation *row)
 {
     struct key key = key_of(groups, pool, row);
@@ -98,7 +104,8 @@ static void add_row(struct groups *groups, uint32_t pool, const struct ss_alloca
     }
     group->bytes += row->bytes;
     group->count++;
-    if (row->end != UINT32_MAX && row->end > row->begin && row->end_ns >= row->begin_ns) {
+    if (is_timed(&groups->allocations->pools.data[pool]) && row->end != UINT32_MAX &&
+        row->end > row->begin && row->end_ns >= row->begin_ns) {
         uint64_t lifetime_ns = row->end_ns - row->begin_ns;
         group->freed++;
         group->lifetime_ns += (double)lifetime_ns;
@@ -280,13 +287,43 @@ static void put_rows(const struct groups *groups, struct ss_table *table)
     ss_free(order);
 }
 
-static void add_notes(const struct groups *groups, struct ss_table *table)
+static bool has_category(const struct ss_table *table, enum ss_allocation_category category)
 {
-    if (is_by(groups, SS_ALLOCATIONS_BY_CATEGORY)) {
-        ss_sentence_add(ss_table_add_note(table, SS_NOTE_ASIDE),
-                        "before: allocated before the recording; autograd: freed in the backward "
-                        "that allocated it; unknown: no rule applies");
+    struct ss_strview text = ss_strview_of(ss_allocation_category_text(category));
+    for (size_t row = 0; row < table->row_count; row++) {
+        const struct ss_cell *cell = ss_table_cell(table, row, SS_ALLOCATION_CATEGORY_NAME);
+        if (cell->type == SS_CELL_TEXT && ss_strview_equal(cell->text, text)) {
+            return true;
+        }
     }
+    return false;
+}
+
+/* What the words mean that do not say it themselves. */
+static void add_notes(struct ss_table *table)
+{
+    static const struct {
+        enum ss_allocation_category category;
+        const char *meaning;
+    } notes[] = {{SS_ALLOCATION_BEFORE, "before: allocated before the recording"},
+                 {SS_ALLOCATION_AUTOGRAD, "autograd: freed in the backward that allocated it"},
+                 {SS_ALLOCATION_UNKNOWN, "unknown: no rule says what it is"}};
+    struct ss_sentence *out = NULL;
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        if (has_category(table, notes[i].category)) {
+            out = out != NULL ? out : ss_table_add_note(table, SS_NOTE_ASIDE);
+            ss_sentence_add(out, ss_sentence_is_empty(out) ? "" : "; ");
+            ss_sentence_add(out, notes[i].meaning);
+        }
+    }
+}
+
+static const char *title_of(const struct ss_allocation_options *options)
+{
+    return !options->only_peak                              ? "Allocations"
+           : options->grouping & SS_ALLOCATIONS_BY_LINE     ? "Alive at the peak, by line"
+           : options->grouping & SS_ALLOCATIONS_BY_OPERATOR ? "Alive at the peak, by operator"
+                                                            : "Alive at the peak";
 }
 
 void ss_allocations_table(const struct ss_allocations *allocations,
@@ -296,7 +333,7 @@ void ss_allocations_table(const struct ss_allocations *allocations,
     struct groups groups = {.allocations = allocations, .training = training, .options = options};
     groups.grouping = options->grouping != 0 ? options->grouping : SS_ALLOCATIONS_BY_CATEGORY;
     *table = (struct ss_table){.name = "allocation",
-                               .title = options->only_peak ? "Alive at the peak" : "Allocations",
+                               .title = title_of(options),
                                .empty_text = "no allocations were recorded (docs/memory.md)",
                                .is_of_program = true,
                                .columns = columns,
@@ -304,9 +341,7 @@ void ss_allocations_table(const struct ss_allocations *allocations,
     ss_intern_init(&groups.keys);
     find_groups(&groups);
     put_rows(&groups, table);
-    if (table->row_count > 0) {
-        add_notes(&groups, table);
-    }
+    add_notes(table);
     ss_vec_fini(&groups.rows);
     ss_intern_fini(&groups.keys);
 }

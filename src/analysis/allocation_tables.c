@@ -14,11 +14,11 @@ struct ss_strview ss_allocation_pool_name(const struct ss_allocations *allocatio
                                           struct ss_arena *arena)
 {
     char text[32];
-    if (pool->device == 0) {
-        return ss_strview_of("host");
+    int32_t number = allocations->selection->model->devices.data[pool->device].number;
+    if (pool->device == 0 || number < 0) {
+        return ss_strview_of(pool->device == 0 ? "host" : "device");
     }
-    snprintf(text, sizeof text, "GPU %" PRId32,
-             allocations->selection->model->devices.data[pool->device].number);
+    snprintf(text, sizeof text, "GPU %" PRId32, number);
     return ss_strview_of(ss_arena_strndup(arena, text, strlen(text)));
 }
 

@@ -112,13 +112,15 @@ static void add_change(struct changes *changes, const struct ss_allocation_event
     }
 }
 
-/* An allocation without an address: its lifetime is unknown. */
+/* An allocation without an address: its lifetime is unknown. Where the category is stated, it may
+ * be a change of a sum, and no allocation. */
 static void add_lone(struct ss_allocations *allocations, const struct ss_allocation_event *event,
                      uint32_t number, const struct ss_allocation_code *code,
                      const struct ss_allocation_progress *at)
 {
     struct change change = {0, number, event, code, at};
-    if (event->kind == SS_ALLOCATION_EVENT_BYTES && !event->has_address && event->bytes > 0) {
+    if (event->kind == SS_ALLOCATION_EVENT_BYTES && !event->has_address && event->bytes > 0 &&
+        event->category == 0) {
         struct ss_allocation row = row_of(&change);
         row.end = number;
         ss_vec_push(&allocations->rows, row);
@@ -180,21 +182,46 @@ static bool has_totals(const struct ss_allocation_pool_events *events)
     return has_any;
 }
 
+/* What each event adds to what is allocated: a free as much as was allocated at its address, since
+ * it may state another size. By number of the event; the caller frees it. */
+static int64_t *changes_of(const struct ss_allocations *allocations,
+                           const struct ss_allocation_pool *pool,
+                           const struct ss_allocation_pool_events *events)
+{
+    int64_t *changes = ss_alloc_zero(events->count + 1, sizeof *changes);
+    for (size_t i = 0; i < events->count; i++) {
+        const struct ss_allocation_event *event = &events->rows[i];
+        if (event->kind == SS_ALLOCATION_EVENT_BYTES && !event->has_address) {
+            changes[i + 1] = event->bytes;
+        }
+    }
+    for (size_t i = pool->first; i < pool->end; i++) {
+        const struct ss_allocation *row = &allocations->rows.data[i];
+        if (row->begin == row->end) {
+            continue;
+        }
+        if (row->begin > 0) {
+            changes[row->begin] = add_bytes(changes[row->begin], (int64_t)row->bytes);
+        }
+        if (row->end != UINT32_MAX) {
+            changes[row->end] = add_bytes(changes[row->end], -(int64_t)row->bytes);
+        }
+    }
+    return changes;
+}
+
 /* What is missing at the begin: by the first total; else as much as is freed in excess. */
 static uint64_t base_of(const struct ss_allocation_pool_events *events, const struct begin *begin,
-                        bool by_totals)
+                        const int64_t *changes, bool by_totals)
 {
     int64_t running = begin->allocated, least = 0;
     for (size_t i = 0; i < events->count; i++) {
         const struct ss_allocation_event *event = &events->rows[i];
-        if (event->kind != SS_ALLOCATION_EVENT_BYTES) {
-            continue;
-        }
-        if (by_totals) {
+        if (by_totals && event->kind == SS_ALLOCATION_EVENT_BYTES) {
             int64_t total = event->allocated < INT64_MAX ? (int64_t)event->allocated : INT64_MAX;
             return plain(add_bytes(add_bytes(total, -event->bytes), -begin->allocated));
         }
-        running = add_bytes(running, event->bytes);
+        running = add_bytes(running, changes[i + 1]);
         least = running < least ? running : least;
     }
     return plain(-least);
@@ -202,7 +229,7 @@ static uint64_t base_of(const struct ss_allocation_pool_events *events, const st
 
 static void add_points(struct ss_allocation_pool *pool,
                        const struct ss_allocation_pool_events *events, const struct begin *begin,
-                       bool by_totals)
+                       const int64_t *changes, bool by_totals)
 {
     int64_t allocated = add_bytes(begin->allocated, (int64_t)pool->base_bytes);
     int64_t reserved = begin->reserved;
@@ -213,7 +240,7 @@ static void add_points(struct ss_allocation_pool *pool,
         const struct ss_allocation_event *event = &events->rows[i];
         if (event->kind == SS_ALLOCATION_EVENT_BYTES) {
             allocated = by_totals ? (int64_t)(event->allocated & INT64_MAX)
-                                  : add_bytes(allocated, event->bytes);
+                                  : add_bytes(allocated, changes[i + 1]);
             known_reserved = event->reserved;
         } else if (event->kind == SS_ALLOCATION_EVENT_SEGMENT) {
             reserved = add_bytes(reserved, event->bytes);
@@ -318,7 +345,8 @@ static void count_events(struct ss_allocation_pool *pool,
 {
     for (size_t i = 0; i < events->count; i++) {
         const struct ss_allocation_event *event = &events->rows[i];
-        if (event->kind == SS_ALLOCATION_EVENT_BYTES && event->bytes > 0) {
+        bool is_sum = event->category != 0 && !event->has_address; /* of a timeline */
+        if (event->kind == SS_ALLOCATION_EVENT_BYTES && event->bytes > 0 && !is_sum) {
             pool->allocations++;
             pool->allocated_bytes += (uint64_t)event->bytes;
         }
@@ -371,9 +399,11 @@ static void add_pool(struct building *building, size_t first, size_t end)
     find_rows(building, &pool, &events, first);
     struct begin begin = begin_of(allocations, &pool, &events);
     bool by_totals = has_totals(&events);
-    pool.base_bytes = base_of(&events, &begin, by_totals);
+    int64_t *changes = changes_of(allocations, &pool, &events);
+    pool.base_bytes = base_of(&events, &begin, changes, by_totals);
     pool.is_whole = by_totals || begin.has_before || begin.has_segments;
-    add_points(&pool, &events, &begin, by_totals);
+    add_points(&pool, &events, &begin, changes, by_totals);
+    ss_free(changes);
     find_peak(&pool, &events);
     ss_allocation_categorise(allocations, &pool, building->last);
     add_alive(allocations, &pool, &events);

@@ -114,21 +114,27 @@ static void add_failure(const struct ss_allocations *allocations,
     ss_sentence_add(out, " free on the device");
 }
 
-/* The highest value in each part of the time. */
+/* The highest value in each part of the time; without times, of each part of the events. */
 static void add_series(const struct ss_allocation_pool *pool, struct ss_document *document)
 {
-    uint64_t begin_ns = pool->points.data[0].time_ns;
-    uint64_t whole_ns = pool->points.data[pool->points.count - 1].time_ns - begin_ns;
+    const struct ss_allocation_point *points = pool->points.data;
+    size_t count = pool->points.count, at = 0;
+    uint64_t begin_ns = points[0].time_ns, whole_ns = points[count - 1].time_ns - begin_ns;
     struct ss_block *block = ss_document_join(document, SS_BLOCK_SERIES);
-    block->series.label = "allocated, over time";
+    block->series.label = whole_ns > 0 ? "allocated, over time" : "allocated, event by event";
     block->series.unit = "bytes";
     block->series.top = (double)ss_allocation_pool_peak(pool)->allocated;
-    for (uint64_t i = 0; i < SERIES_VALUES; i++) {
-        uint64_t from_ns = begin_ns + (uint64_t)((double)whole_ns / SERIES_VALUES * (double)i);
-        uint64_t to_ns = begin_ns + (uint64_t)((double)whole_ns / SERIES_VALUES * (double)(i + 1));
-        const struct ss_allocation_point *point =
-            ss_allocation_pool_peak_in(pool, from_ns, i + 1 < SERIES_VALUES ? to_ns : UINT64_MAX);
-        ss_vec_push(&block->series.values, point != NULL ? (double)point->allocated : 0);
+    for (size_t i = 1; i <= SERIES_VALUES; i++) {
+        double share = (double)i / SERIES_VALUES;
+        uint64_t most = points[at].allocated;
+        while (at + 1 < count &&
+               (i == SERIES_VALUES || (whole_ns > 0 ? (double)(points[at + 1].time_ns - begin_ns) <
+                                                          share * (double)whole_ns
+                                                    : (double)(at + 1) < share * (double)count))) {
+            at++;
+            most = points[at].allocated > most ? points[at].allocated : most;
+        }
+        ss_vec_push(&block->series.values, (double)most);
     }
 }
 
@@ -206,7 +212,7 @@ void ss_report_add_allocations(const struct ss_report_parts *parts, struct ss_do
                 add_failure(&allocations, pool, &pool->failures.data[f], document);
             }
         }
-        if (first->points.count > 1) {
+        if (first->points.count > 1 && ss_allocation_pool_peak(first)->allocated > 0) {
             add_series(first, document);
         }
         add_tables(&allocations, first, &parts->training, document);

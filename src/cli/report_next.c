@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/allocations.h"
 #include "analysis/operators.h"
 #include "base/shared_names.h"
 
@@ -20,6 +21,11 @@ static const struct ss_document_command event_steps[STEP_COUNT] = {
 static const struct ss_document_command other_steps[] = {
     {"stepscope info", "processes, their interpreters, and what each source recorded"},
     {"stepscope report --by counter", "counters of the program and of the machine"}};
+
+/* Of recordings with allocations; where they have nothing else, the timeline. */
+static const struct ss_document_command allocation_step = {
+    "stepscope report --by allocation --group line,category",
+    "which lines allocated what is alive at the peak"};
 
 /* The first step, if the recording has ranges or operators. */
 static const struct ss_document_command range_step = {"stepscope report --by range",
@@ -93,7 +99,13 @@ void ss_report_next_init(struct ss_report_next *next, const struct ss_arguments 
     } else if (!of_ranges && ss_model_has_events(model)) {
         add(next, &range_step, arguments);
     }
-    if (of_ranges) {
+    bool has_allocations = ss_model_has_allocations(model);
+    if (has_allocations) {
+        add(next, &allocation_step, arguments);
+    }
+    if (of_ranges && has_allocations && model->ranges.count == 0) {
+        add(next, &event_steps[STEP_COUNT - 1], arguments);
+    } else if (of_ranges) {
         add_list(next, event_steps, STEP_COUNT, arguments);
     } else if (has_samples(model)) {
         add_list(next, sample_steps, STEP_COUNT, arguments);

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "model/model.h"
 
-enum { SS_REPORT_NEXT_MOST = 4 };
+enum { SS_REPORT_NEXT_MOST = 5 };
 
 struct ss_report_next {
     struct ss_strbuf commands[SS_REPORT_NEXT_MOST];

@@ -59,11 +59,13 @@ struct ss_importer {
                                  bool *has_span, struct ss_error *err);
 };
 
-extern const struct ss_importer ss_importer_trace;      /* load_trace.c */
-extern const struct ss_importer ss_importer_raw;        /* load_raw.c */
-extern const struct ss_importer ss_importer_chrome;     /* load_chrome.c */
-extern const struct ss_importer ss_importer_speedscope; /* load_speedscope.c */
-extern const struct ss_importer ss_importer_ncu;        /* load_ncu.c */
+extern const struct ss_importer ss_importer_trace;           /* load_trace.c */
+extern const struct ss_importer ss_importer_raw;             /* load_raw.c */
+extern const struct ss_importer ss_importer_chrome;          /* load_chrome.c */
+extern const struct ss_importer ss_importer_speedscope;      /* load_speedscope.c */
+extern const struct ss_importer ss_importer_ncu;             /* load_ncu.c */
+extern const struct ss_importer ss_importer_snapshot;        /* load_snapshot.c */
+extern const struct ss_importer ss_importer_memory_timeline; /* load_memory_timeline.c */
 
 /* All rows, ends with NULL. */
 extern const struct ss_importer *const ss_importers[];
