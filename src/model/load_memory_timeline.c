@@ -123,7 +123,7 @@ static bool next_value(struct loader *loader, struct ss_strview *value)
 {
     char first = ss_json_window_first(&loader->window);
     if (first == ']') {
-        loader->window.begin++;
+        loader->window.bytes.begin++;
         return false;
     }
     return first != 0 && ss_json_window_value(&loader->window, value) == SS_JSON_OK;
@@ -131,7 +131,8 @@ static bool next_value(struct loader *loader, struct ss_strview *value)
 
 static void skip(struct loader *loader, const char *reason)
 {
-    ss_json_window_count_skipped(&loader->window, ss_json_window_offset(&loader->window), reason);
+    struct ss_import_window *bytes = &loader->window.bytes;
+    ss_import_window_count_skipped(bytes, ss_import_window_offset(bytes), reason);
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -248,20 +249,18 @@ static bool has_events(const struct ss_import_file *file)
 static void end_rows(struct loader *loader)
 {
     struct ss_model_builder *builder = loader->builder;
-    struct ss_trace_summary summary = {.file_bytes = ss_json_window_offset(&loader->window),
+    struct ss_import_window *bytes = &loader->window.bytes;
+    struct ss_builder_skipped skipped = ss_import_window_skipped(bytes);
+    struct ss_trace_summary summary = {.file_bytes = ss_import_window_offset(bytes),
                                        .events = loader->events,
                                        .first_event_ns = (uint64_t)loader->first_ns,
                                        .last_event_ns = (uint64_t)loader->last_ns,
-                                       .sealed = !loader->window.is_cut};
+                                       .sealed = !bytes->is_cut};
     if (loader->first_ns >= first_wall_ns) {
         ss_model_builder_wall_clock(builder, 0);
     }
-    ss_model_builder_import(
-        builder, ss_strview_of("the PyTorch profiler's memory timeline"),
-        &(struct ss_builder_skipped){.events = loader->window.skipped,
-                                     .first_offset = loader->window.first_skipped,
-                                     .reason = loader->window.skip_reason,
-                                     .is_cut = loader->window.is_cut});
+    ss_model_builder_import(builder, ss_strview_of("the PyTorch profiler's memory timeline"),
+                            &skipped);
     ss_model_builder_summary(builder, &summary);
     ss_model_builder_end(builder);
 }
@@ -282,18 +281,15 @@ static enum ss_status load_timeline(struct ss_model *model, const struct ss_impo
     } else {
         read_sizes(loader);
     }
-    if (loader->window.status != SS_OK) {
-        status = ss_fail(err, loader->window.status, "%s", loader->window.err.message);
+    if (loader->window.bytes.status != SS_OK) {
+        status = ss_fail(err, loader->window.bytes.status, "%s", loader->window.bytes.err.message);
     } else if (loader->events == 0) {
         status = ss_fail(err, SS_E_FORMAT, "%s is a JSON list, but no memory timeline of PyTorch",
                          file->path);
     } else {
         end_rows(loader);
-        if (loader->window.skipped > 0 && !load->quiet) {
-            ss_log(SS_WARN, "model",
-                   "%s: %" PRIu64 " entries skipped, the first at byte %" PRIu64 ": %s", file->path,
-                   loader->window.skipped, loader->window.first_skipped,
-                   loader->window.skip_reason);
+        if (!load->quiet) {
+            ss_import_window_report(&loader->window.bytes);
         }
     }
     ss_model_builder_free(loader->builder);
