@@ -156,6 +156,8 @@ def check_launches(run):
     assert len(set(of[GEMM])) == 3 and of[GEMM] == of["cudaLaunchKernel"]
     assert not [span for span in run.spans if span["name"].startswith("aten::")
                 and "correlation" in span.get("args", {})]
+    kernels = json.loads(run.stepscope("report", "--by", "kernel", "-f", "json", run.trace).stdout)
+    assert [row["instances"] for row in kernels["tables"][0]["rows"]] == [3]
     named = {row["text"]: row for row in run.names}
     assert [named[name]["type"] for name in (
         GEMM, "cudaLaunchKernel", "cudaStreamSynchronize", "cudaEventQuery", "loss", "aten::conv2d")] == [

@@ -63,8 +63,13 @@ static void work_has_what_kineto_knows(void **state)
           "occupancy=37.5 graph=3 graph_node=9 correlation=7");
     check("\"bytes\":4096", work, SS_EVENT_TYPE_copy, "Memcpy DtoH (Device -> Pinned)",
           "bytes=4096 from_memory=device to_memory=pinned correlation=7");
-    check("\"In msg nelems\":1024,\"dtype\":\"BFloat16\"", work, SS_EVENT_TYPE_kernel, "nccl",
-          "elements=1024 datatype=BFloat16 correlation=7");
+    check("\"shared memory\":400,\"blocks per SM\":4.5,\"warps per SM\":18", work,
+          SS_EVENT_TYPE_kernel, "gemm",
+          "shared_bytes=400 blocks_per_sm=4.5 warps_per_sm=18 correlation=7");
+    check("\"In msg nelems\":1024,\"dtype\":\"BFloat16\",\"Collective name\":\"allreduce\","
+          "\"Group size\":8",
+          work, SS_EVENT_TYPE_kernel, "nccl",
+          "collective=allreduce group_size=8 elements=1024 datatype=BFloat16 correlation=7");
 }
 
 static void a_launch_has_its_correlation(void **state)
