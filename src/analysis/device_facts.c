@@ -34,7 +34,7 @@ struct kernel_sums {
 static bool is_steady(const struct ss_step_summary *training, uint32_t process, uint64_t time_ns)
 {
     const struct ss_step *step = ss_step_at(training, process, time_ns);
-    return step != NULL && step->kind == SS_STEP_STEADY;
+    return step != NULL && step->kind == SS_STEP_STEADY && step->has_device_work;
 }
 
 static struct ss_kernel_kind kind_of(struct kernel_sums *sums, const struct ss_model *model,
@@ -175,7 +175,7 @@ static void sum_waits(struct ss_device_facts *facts, const struct ss_selection *
     struct ss_range_finder finder;
     struct ss_steady_time steady;
     ss_range_finder_init(&finder, selection->model);
-    ss_steady_time_init(&steady, training, false);
+    ss_steady_time_init(&steady, training, SS_STEADY_OF_DEVICES);
     ss_device_waits_init(&facts->waits, selection, &facts->summary.works, &finder, &steady);
     for (size_t i = 0; i < facts->waits.rows.count; i++) {
         facts->wait_calls += facts->waits.rows.data[i].steady_count;

@@ -32,6 +32,14 @@ static void add_gaps(const struct ss_device_summary *summary, const struct ss_st
     row->gap_ns[SS_GAP_UNKNOWN] += row->times.idle_ns - found_ns; /* outside of all ranges */
 }
 
+/* NULL: no step, or one that has no row. */
+static const struct ss_step *recorded_step_at(const struct ss_step_summary *training,
+                                              uint32_t process, uint64_t time_ns)
+{
+    const struct ss_step *step = ss_step_at(training, process, time_ns);
+    return step != NULL && step->has_device_work ? step : NULL;
+}
+
 /* Sums over the works of a part: those that began in the step, and those that it launched. */
 static void add_works(const struct ss_device_summary *summary, const struct ss_model *model,
                       const struct ss_step_summary *training, size_t *row_of_step)
@@ -41,7 +49,7 @@ static void add_works(const struct ss_device_summary *summary, const struct ss_m
         for (size_t j = part->first; j < part->end; j++) {
             const struct ss_device_work *work = &summary->works.works.data[j];
             uint64_t length_ns = work->end_ns - work->begin_ns;
-            const struct ss_step *step = ss_step_at(training, work->process, work->begin_ns);
+            const struct ss_step *step = recorded_step_at(training, work->process, work->begin_ns);
             if (step != NULL && work->type == SS_EVENT_TYPE_kernel) {
                 struct ss_device_step *row =
                     &summary->steps.data[row_of_step[step - training->steps.data] + i];
@@ -52,7 +60,7 @@ static void add_works(const struct ss_device_summary *summary, const struct ss_m
                 continue;
             }
             uint64_t launch_ns = model->ranges.data[work->launch - 1].begin_ns;
-            step = ss_step_at(training, work->process, launch_ns);
+            step = recorded_step_at(training, work->process, launch_ns);
             if (step == NULL) {
                 continue;
             }
@@ -67,7 +75,8 @@ static void add_works(const struct ss_device_summary *summary, const struct ss_m
     }
 }
 
-/* Rows of a step lie at row_of_step + part: the parts of a process are consecutive. */
+/* Steps whose device work was not recorded have no rows. Rows of a step lie at row_of_step + part:
+ * the parts of a process are consecutive. */
 static void add_steps(struct ss_device_summary *summary, const struct ss_model *model,
                       const struct ss_step_summary *training)
 {
@@ -76,7 +85,8 @@ static void add_steps(struct ss_device_summary *summary, const struct ss_model *
         const struct ss_step *step = &training->steps.data[i];
         bool is_first = true;
         for (size_t part = 0; part < summary->works.parts.count; part++) {
-            if (summary->works.parts.data[part].process != step->process) {
+            if (summary->works.parts.data[part].process != step->process ||
+                !step->has_device_work) {
                 continue;
             }
             struct ss_device_step row = {.step = i, .part = part};

@@ -517,7 +517,7 @@ void ss_work_table(const struct ss_selection *selection, const struct ss_step_su
         sum_sizes(&building);
     }
     struct ss_steady_time steady;
-    ss_steady_time_init(&steady, training, false);
+    ss_steady_time_init(&steady, training, SS_STEADY_OF_DEVICES);
     sum_steady(&building, &steady);
     put_rows(&building, training, &steady, table);
     table->whole_ns = building.total_ns;

@@ -292,7 +292,7 @@ void ss_device_waits_table(const struct ss_selection *selection,
                                .column_count = SS_DEVICE_WAIT_COLUMNS};
     ss_device_works_init(&works, selection);
     ss_range_finder_init(&finder, selection->model);
-    ss_steady_time_init(&steady, training, false);
+    ss_steady_time_init(&steady, training, SS_STEADY_OF_DEVICES);
     ss_device_waits_init(&waits, selection, &works, &finder, &steady);
     for (size_t i = 0; i < waits.rows.count; i++) {
         if (max_rows != 0 && i >= max_rows) {

@@ -197,8 +197,8 @@ void ss_modules_table(const struct ss_selection *selection, const struct ss_step
                                              "recorded (stepscope info)",
                                .columns = columns,
                                .column_count = SS_MODULE_COLUMNS};
-    ss_steady_time_init(&modules.steady, training, false);
-    ss_steady_time_init(&modules.recorded, training, true);
+    ss_steady_time_init(&modules.steady, training, SS_STEADY_OF_ALL);
+    ss_steady_time_init(&modules.recorded, training, SS_STEADY_OF_OPERATORS);
     ss_calls_init(&modules.calls, selection, &modules.steady, &call_options);
     modules.backward = ss_alloc_zero(modules.calls.rows.count + 1, sizeof *modules.backward);
     modules.has_backward = ss_module_backward_find(

@@ -213,7 +213,7 @@ void ss_operators_table(const struct ss_selection *selection,
                                .columns = columns,
                                .column_count = SS_OPERATOR_COLUMNS};
     struct ss_steady_time steady;
-    ss_steady_time_init(&steady, training, true);
+    ss_steady_time_init(&steady, training, SS_STEADY_OF_OPERATORS);
     ss_calls_init(&calls, selection, &steady, &call_options);
     ss_call_put_steps(selection->model, &steady, &calls, table);
     struct ss_call_order *order = order_rows(selection->model, &calls, NULL, options->sort);
@@ -316,7 +316,7 @@ void ss_key_averages_table(const struct ss_selection *selection,
                                .empty_text = no_operators,
                                .columns = key_columns,
                                .column_count = details.has_any ? SS_KEY_COLUMNS : SS_KEY_COUNT + 1};
-    ss_steady_time_init(&steady, training, true);
+    ss_steady_time_init(&steady, training, SS_STEADY_OF_OPERATORS);
     ss_calls_init(&calls, selection, &steady, &call_options);
     ss_call_details_sum(&details, selection, &calls);
     ss_call_put_steps(selection->model, &steady, &calls, table);

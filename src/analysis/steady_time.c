@@ -20,12 +20,14 @@ static void add_step(struct ss_steady_time *time, const struct ss_step *step)
 }
 
 void ss_steady_time_init(struct ss_steady_time *time, const struct ss_step_summary *training,
-                         bool of_operators)
+                         enum ss_steady_of of)
 {
     *time = (struct ss_steady_time){0};
     for (size_t i = 0; training != NULL && i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
-        bool counts = !of_operators || step->counts_operators;
+        bool counts = of == SS_STEADY_OF_OPERATORS ? step->counts_operators
+                      : of == SS_STEADY_OF_DEVICES ? step->has_device_work
+                                                   : true;
         time->recorded += counts;
         time->all++;
         if (counts && step->kind == SS_STEP_STEADY) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How much of an interval belongs to the steady-state steps of a process: no warm-up, outliers or
- * cut steps, nor what lies between steps. For operators, which may be recorded in some steps only
- * (the counter "operators recorded" is 1 or 0 as a step begins), only those steps. Pure; immutable
- * once built.
+ * cut steps, nor what lies between steps. For operators and the work of devices, which may be
+ * recorded in some steps only (recorded_steps.h, recorded_devices.h), only those steps. Pure;
+ * immutable once built.
  */
 #ifndef SS_ANALYSIS_STEADY_TIME_H
 #define SS_ANALYSIS_STEADY_TIME_H
@@ -23,9 +23,11 @@ struct ss_steady_time {
     uint64_t recorded, all; /* recorded steps, steady-state or not, and all steps */
 };
 
+enum ss_steady_of { SS_STEADY_OF_ALL, SS_STEADY_OF_OPERATORS, SS_STEADY_OF_DEVICES };
+
 /* `training` may be NULL: then there are no parts. */
 void ss_steady_time_init(struct ss_steady_time *time, const struct ss_step_summary *training,
-                         bool of_operators);
+                         enum ss_steady_of of);
 void ss_steady_time_fini(struct ss_steady_time *time);
 
 /* Cursor for queries of one process; fast for ascending times. */

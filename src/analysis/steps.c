@@ -6,6 +6,7 @@
 #include "analysis/distribution.h"
 #include "analysis/program_facts.h"
 #include "analysis/ranges.h"
+#include "analysis/recorded_devices.h"
 #include "analysis/recorded_steps.h"
 #include "analysis/steps_unrecorded.h"
 #include "base/alloc.h"
@@ -154,14 +155,19 @@ static void classify(struct ss_step *steps, size_t count, uint64_t *scratch)
 static void find_recorded(struct ss_step_summary *summary, const struct ss_model *model)
 {
     struct ss_recorded_steps recorded;
+    struct ss_recorded_devices devices;
     ss_recorded_steps_init(&recorded, model);
+    ss_recorded_devices_init(&devices, model);
     for (size_t i = 0; i < summary->steps.count; i++) {
         struct ss_step *step = &summary->steps.data[i];
         step->has_operators = ss_recorded_steps_has(&recorded, step->process, step->end_ns);
         step->counts_operators = ss_recorded_steps_counts(&recorded, step->process, step->end_ns);
+        step->has_device_work =
+            ss_recorded_devices_has(&devices, step->process, step->begin_ns, step->end_ns);
         summary->lost_operators =
             summary->lost_operators || ss_recorded_steps_lost_some(&recorded, step->process);
     }
+    ss_recorded_devices_fini(&devices);
     ss_recorded_steps_fini(&recorded);
 }
 

@@ -35,6 +35,7 @@ struct ss_step {
     enum ss_step_kind kind;
     bool has_operators;    /* its operators were recorded, which takes time of its own */
     bool counts_operators; /* ss_recorded_steps_counts */
+    bool has_device_work;  /* ss_recorded_devices_has: what its devices did is known */
 };
 
 struct ss_steps_options {

@@ -11,7 +11,8 @@ const char *const ss_training_tracks[] = {
     ss_domain_torch_compile, ss_domain_torch_flops, ss_domain_python_gc, SS_DOMAIN_PYTHON,
     SS_DOMAIN_MEMORY,
     /* Counters of the program. */
-    ss_counter_ready_batches, ss_counter_operators_recorded, SS_MEMORY_TRACKS,
+    ss_counter_ready_batches, ss_counter_operators_recorded, ss_counter_device_work_recorded,
+    SS_MEMORY_TRACKS,
     /* Of DeepSpeed's flops profiler: python/stepscope/_deepspeed.py. */
     "deepspeed params per GPU", "deepspeed fwd MACs per GPU", "deepspeed fwd flops per GPU",
     "deepspeed fwd latency", "deepspeed fwd FLOPS per GPU", "deepspeed batch size per GPU",

@@ -93,7 +93,7 @@ void ss_training_loading_find(struct ss_training_facts *facts, const struct ss_s
     struct worker_sums workers = {0};
     const struct ss_step_summary *steps = facts->steps;
     const struct ss_range_run *run = NULL;
-    ss_steady_time_init(&steady, steps, false);
+    ss_steady_time_init(&steady, steps, SS_STEADY_OF_ALL);
     while ((run = ss_range_runs_next(&steps->index.runs, run, SS_ROLE_LOADER)) != NULL) {
         if (ss_training_has_run(facts, selection, run)) {
             add_run(facts, run, &steady, &workers);

@@ -276,17 +276,23 @@ static bool write_range(struct writing *writing, const struct ss_torch_range *ra
     return true;
 }
 
+static struct ss_route aim_of(const struct ss_torch_files *files,
+                              const struct ss_torch_profile *profile)
+{
+    int64_t window = profile->head.window;
+    return (struct ss_route){.process_ref = ss_recorded_process_ref(files->process),
+                             .window = window > 0 && window <= INT32_MAX ? (uint32_t)window : 0};
+}
+
 static uint64_t write_ranges(struct ss_torch_files *files, const struct ss_torch_profile *profile,
                              uint64_t now_ns)
 {
     struct ss_torch_ranges ranges;
-    int64_t window = profile->head.window;
     struct writing writing = {
         .files = files,
         .profile = profile,
         .now_ns = now_ns,
-        .aim = {.process_ref = ss_recorded_process_ref(files->process),
-                .window = window > 0 && window <= INT32_MAX ? (uint32_t)window : 0},
+        .aim = aim_of(files, profile),
         .details = ss_alloc_zero((size_t)profile->head.texts + 1, sizeof *writing.details),
         .names = ss_alloc_zero(((size_t)profile->head.texts + 1) * SS_TORCH_KINDS,
                                sizeof *writing.names)};
@@ -304,6 +310,33 @@ static uint64_t write_ranges(struct ss_torch_files *files, const struct ss_torch
     ss_free(writing.details);
     ss_free(writing.names);
     return written;
+}
+
+/* The extent of the window, for work of devices: only it is known. */
+static void count_recorded(struct ss_torch_files *files, const struct ss_torch_profile *profile,
+                           uint64_t now_ns)
+{
+    struct ss_record_context *context = files->profiles->context;
+    uint32_t process_ref = ss_recorded_process_ref(files->process);
+    const struct ss_torch_profile_head *head = &profile->head;
+    const uint64_t times_ns[] = {ss_torch_profile_monotonic(profile, head->real_end_ns),
+                                 ss_torch_profile_monotonic(profile, head->real_begin_ns)};
+    if (files->recorded_track == 0) {
+        struct ss_trace_track track = {.kind = SS_TRACK_COUNTER,
+                                       .process_ref = process_ref,
+                                       .name = ss_strview_of(ss_counter_device_work_recorded)};
+        files->recorded_track = ss_annotation_tracks_put_track(files->tracks, &track);
+    }
+    for (int64_t value = 1; value >= 0; value--) {
+        struct ss_trace_counter counter = {.time_ns = within(times_ns[value], now_ns),
+                                           .track_ref = files->recorded_track,
+                                           .is_integer = true,
+                                           .integer = value};
+        struct ss_error err = {0};
+        ss_record_context_check(
+            context,
+            ss_recording_counter(context->recording, aim_of(files, profile), &counter, &err), &err);
+    }
 }
 
 /* --- windows ---------------------------------------------------------------------------------- */
@@ -357,6 +390,9 @@ static void write_profile(struct ss_torch_files *files, const struct ss_torch_pr
     }
     files->is_instead = head->is_instead != 0;
     uint64_t events = write_ranges(files, profile, now_ns);
+    if (files->devices.count > 0) {
+        count_recorded(files, profile, now_ns);
+    }
     count_window(profiles, head, steps, events);
     snprintf(text, sizeof text,
              "torch.profiler = steps %" PRId64 " to %" PRId64 "%s%.*s%s, %" PRIu64

@@ -45,6 +45,7 @@ struct ss_torch_files {
     bool is_instead;                     /* of the operator callback */
     struct ss_vec_of(struct ss_torch_lane) lanes;
     struct ss_vec_of(struct ss_torch_device) devices;
+    uint32_t recorded_track; /* of the counter "device work recorded"; 0: not defined yet */
 };
 
 void ss_torch_files_init(struct ss_torch_files *files, struct ss_torch_profiles *profiles,
