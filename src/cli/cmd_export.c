@@ -9,6 +9,7 @@
 #include "base/output_target.h"
 #include "base/terminal.h"
 #include "cli/command.h"
+#include "cli/export_programs.h"
 #include "cli/exporting.h"
 #include "cli/formats.h"
 #include "cli/reading.h"
@@ -19,10 +20,16 @@
 
 static const struct ss_option options[] = {
     {"to", 0, "FORMAT",
-     "raw, flamegraph, speedscope, chrome or perfetto-compat (default by the ending of -o)",
+     "raw, flamegraph, speedscope, chrome, kineto, tensorboard or perfetto-compat (default by the "
+     "ending of -o)",
      "Output", false},
-    {"output", 'o', "FILE", "output file; - is stdout (default INPUT with the format's ending)",
+    {"output", 'o', "FILE",
+     "output file; - is stdout (default INPUT with the format's ending); .gz compresses it; for "
+     "kineto and tensorboard also a folder, with a file for each rank",
      NULL, false},
+    {"split-above", 0, "MB",
+     "tensorboard: a rank of more than this becomes a file for each step (default 500)", NULL,
+     false},
     {"threads", 't', NULL, "thread labels in raw and flamegraph", NULL, false},
     {"subprocesses", 's', NULL, "process labels in raw also when there is only one process", NULL,
      false},
@@ -39,6 +46,7 @@ struct request {
     struct ss_reading reading;
     const struct ss_format_row *format;
     const char *output; /* NULL: beside the input */
+    double split_mb;
 };
 
 static bool parse_format(const struct ss_arguments *arguments, struct request *request)
@@ -77,8 +85,15 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
     if (!ss_reading_parse(arguments, "until", request->format->idle, &request->reading)) {
         return false;
     }
+    if (!ss_arguments_get_number(arguments, "split-above", 0.001, 1e9, 500, &request->split_mb)) {
+        return false;
+    }
+    if (ss_arguments_has(arguments, "split-above") && !request->format->is_folder) {
+        return ss_cli_usage(arguments, "--split-above is for --to tensorboard") == 0;
+    }
     request->reading.load.keep_samples = request->format->wants_samples;
-    request->reading.load.no_tracks = !request->format->wants_samples;
+    request->reading.load.no_tracks =
+        !request->format->wants_samples && !request->format->wants_tracks;
     return true;
 }
 
@@ -100,7 +115,11 @@ static void print_written(const char *output, const struct ss_format_row *format
     bool large = bytes >= 1000 * 1000;
     fprintf(ss_stderr(), "stepscope export: wrote %s (%s, %.1f %s)\n", output, format->name,
             (double)bytes / (large ? 1e6 : 1e3), large ? "MB" : "kB");
-    if (bytes > huge_bytes) {
+}
+
+static void warn_of_size(uint64_t plain_bytes)
+{
+    if (plain_bytes > huge_bytes) {
         fprintf(ss_stderr(),
                 "stepscope export: browsers fail on files of this size; --from, --until, "
                 "--thread or --process make it smaller\n");
@@ -115,11 +134,12 @@ static enum ss_status write_export(const struct ss_arguments *arguments,
     struct ss_format_options how = {.frames = request->reading.frames,
                                     .threads = ss_arguments_has(arguments, "threads"),
                                     .processes = ss_arguments_has(arguments, "subprocesses")};
-    uint64_t bytes = 0;
+    struct ss_export_sizes sizes = {0};
     SS_TRY(ss_reading_check_output(selection->model, output, err));
-    SS_TRY(ss_export_write(selection, request->format, &how, output, &bytes, err));
+    SS_TRY(ss_export_write(selection, request->format, &how, output, &sizes, err));
     if (ss_sink_descriptor(output) < 0) {
-        print_written(output, request->format, bytes);
+        print_written(output, request->format, sizes.stored_bytes);
+        warn_of_size(sizes.plain_bytes);
     }
     return SS_OK;
 }
@@ -316,9 +336,17 @@ static int run(const struct ss_arguments *arguments)
         return run_rewrite(arguments, &request);
     }
     struct ss_error err = {0};
+    int exit_status = 0;
+    if (request.format->one_program) {
+        const struct ss_export_programs what = {.reading = &request.reading,
+                                                .format = request.format,
+                                                .output = request.output,
+                                                .split_bytes = (uint64_t)(request.split_mb * 1e6)};
+        enum ss_status written = ss_export_programs(arguments, &what, &exit_status, &err);
+        return written == SS_OK ? exit_status : ss_cli_error(arguments, &err);
+    }
     struct ss_model model;
     ss_model_init(&model);
-    int exit_status = 0;
     enum ss_status status = load_and_write(arguments, &request, &model, &exit_status, &err);
     ss_model_fini(&model);
     return status == SS_OK ? exit_status : ss_cli_error(arguments, &err);

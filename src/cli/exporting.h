@@ -7,10 +7,14 @@
 #include "analysis/selection.h"
 #include "cli/formats.h"
 
-/* `path` appears only when it is complete; "-" is stdout. `*bytes` may be NULL. */
+struct ss_export_sizes {
+    uint64_t plain_bytes, stored_bytes; /* before and after compression */
+};
+
+/* `path` appears only when it is complete; "-" is stdout. `sizes` may be NULL. */
 enum ss_status ss_export_write(const struct ss_selection *selection,
                                const struct ss_format_row *format,
                                const struct ss_format_options *options, const char *path,
-                               uint64_t *bytes, struct ss_error *err);
+                               struct ss_export_sizes *sizes, struct ss_error *err);
 
 #endif

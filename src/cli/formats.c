@@ -9,7 +9,10 @@
 #include "view/chrome.h"
 #include "view/flame_svg.h"
 #include "view/folded.h"
+#include "view/kineto.h"
 #include "view/speedscope.h"
+
+static const char gzip_ending[] = ".gz";
 
 static enum ss_status write_raw(const struct ss_selection *selection,
                                 const struct ss_format_options *options, struct ss_sink *sink,
@@ -45,6 +48,33 @@ static enum ss_status write_chrome(const struct ss_selection *selection,
 {
     const struct ss_chrome_options how = {.size = sizeof how, .style = options->frames};
     return ss_view_chrome(selection, &how, sink, err);
+}
+
+static enum ss_status write_kineto_as(const struct ss_selection *selection,
+                                      const struct ss_format_options *options, bool for_tensorboard,
+                                      struct ss_sink *sink, struct ss_error *err)
+{
+    const struct ss_kineto_options how = {.size = sizeof how,
+                                          .for_tensorboard = for_tensorboard,
+                                          .has_span = options->has_span,
+                                          .from_ns = options->from_ns,
+                                          .to_ns = options->to_ns,
+                                          .most_bytes = options->most_bytes};
+    return ss_view_kineto(selection, &how, sink, err);
+}
+
+static enum ss_status write_kineto(const struct ss_selection *selection,
+                                   const struct ss_format_options *options, struct ss_sink *sink,
+                                   struct ss_error *err)
+{
+    return write_kineto_as(selection, options, false, sink, err);
+}
+
+static enum ss_status write_tensorboard(const struct ss_selection *selection,
+                                        const struct ss_format_options *options,
+                                        struct ss_sink *sink, struct ss_error *err)
+{
+    return write_kineto_as(selection, options, true, sink, err);
 }
 
 /* Idle samples: raw excludes them, as py-spy does; chrome shows them all, because waiting is
@@ -91,6 +121,24 @@ const struct ss_format_row ss_formats[] = {
      .wants_samples = true,
      .idle = SS_IDLE_ALL,
      .write = write_chrome},
+    {.name = "kineto",
+     .aliases = {"hta"},
+     .endings = {".pt.trace.json"},
+     .help =
+         "PyTorch's own format, for HolisticTraceAnalysis and other readers of torch.profiler's "
+         "files; one file for each rank",
+     .export = true,
+     .wants_tracks = true,
+     .one_program = true,
+     .write = write_kineto},
+    {.name = "tensorboard",
+     .endings = {".tensorboard"},
+     .help = "a folder that TensorBoard's PyTorch profiler plugin shows",
+     .export = true,
+     .wants_tracks = true,
+     .one_program = true,
+     .is_folder = true,
+     .write = write_tensorboard},
     {.name = "perfetto-compat",
      .endings = {".compat.pftrace"},
      .help = "Perfetto trace with PerfSample packets, for Perfetto before v58",
@@ -125,16 +173,24 @@ const struct ss_format_row *ss_format_by_name(const char *name)
     return NULL;
 }
 
+bool ss_format_is_compressed(const char *path)
+{
+    size_t length = strlen(path), ending = sizeof gzip_ending - 1;
+    return length > ending && strcasecmp(path + length - ending, gzip_ending) == 0;
+}
+
 const struct ss_format_row *ss_format_by_ending(const char *path)
 {
     const struct ss_format_row *best = NULL;
     size_t best_length = 0;
-    size_t path_length = strlen(path);
+    bool is_compressed = ss_format_is_compressed(path);
+    size_t path_length = strlen(path) - (is_compressed ? sizeof gzip_ending - 1 : 0);
     for (const struct ss_format_row *row = ss_formats; row->name != NULL; row++) {
         for (int e = 0; e < 4 && row->endings[e] != NULL; e++) {
             size_t length = strlen(row->endings[e]);
             if (length > best_length && path_length > length &&
-                strcasecmp(path + path_length - length, row->endings[e]) == 0) {
+                strncasecmp(path + path_length - length, row->endings[e], length) == 0 &&
+                (row->write != NULL || !is_compressed)) {
                 best = row;
                 best_length = length;
             }

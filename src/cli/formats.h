@@ -19,6 +19,10 @@
 struct ss_format_options {
     struct ss_frame_style frames;
     bool threads, processes; /* labels; raw and flamegraph */
+    /* Of formats with one program in a file: only what begins in this time, on the axis; the
+     * largest size, 0 for any. */
+    bool has_span;
+    uint64_t from_ns, to_ns, most_bytes;
 };
 
 struct ss_format_row {
@@ -30,6 +34,9 @@ struct ss_format_row {
     bool is_readable;    /* report, flame and export read it */
     /* Of formats that are made from a model: */
     bool wants_samples;       /* each sample with its time, not only totals; and the tracks */
+    bool wants_tracks;        /* without the samples, which the format cannot hold */
+    bool one_program;         /* in a file: several become files in a folder */
+    bool is_folder;           /* also one file is written into a folder */
     enum ss_idle_policy idle; /* the idle samples that count by default in `export` */
     enum ss_status (*write)(const struct ss_selection *selection,
                             const struct ss_format_options *options, struct ss_sink *sink,
@@ -45,8 +52,11 @@ extern const struct ss_format_row ss_formats[];
 /* The recording itself, which no other row writes. */
 const struct ss_format_row *ss_format_native(void);
 bool ss_format_is_native(const struct ss_format_row *format);
-const struct ss_format_row *ss_format_by_name(const char *name);   /* aliases too; NULL: none */
-const struct ss_format_row *ss_format_by_ending(const char *path); /* NULL: none */
+const struct ss_format_row *ss_format_by_name(const char *name); /* aliases too; NULL: none */
+/* NULL: none. Of formats that are made from a model, ".gz" may follow. */
+const struct ss_format_row *ss_format_by_ending(const char *path);
+/* "….gz": what ss_export_write writes is compressed. */
+bool ss_format_is_compressed(const char *path);
 /* "raw, flamegraph or chrome": the formats of `record`, or of `export`. */
 void ss_format_append_names(struct ss_strbuf *out, bool of_record);
 

@@ -117,24 +117,16 @@ bool ss_reading_parse(const struct ss_arguments *arguments, const char *end_opti
     return true;
 }
 
-static enum ss_status load_newest(const struct ss_arguments *arguments, bool is_again,
-                                  const struct ss_model_load *load, struct ss_model *model,
-                                  const char **named, struct ss_error *err)
+enum ss_status ss_reading_newest(const struct ss_arguments *arguments,
+                                 const struct ss_reading *reading, struct ss_strbuf *path,
+                                 struct ss_error *err)
 {
-    struct ss_strbuf path;
-    ss_strbuf_init(&path, 65536);
-    enum ss_status status = ss_cli_newest_recording(".", &path, err);
-    if (status == SS_OK) {
-        if (!is_again) {
-            fprintf(ss_stderr(), "stepscope %s: the newest recording here is %s\n",
-                    arguments->command->name, path.data);
-        }
-        status = ss_model_add_input(model, path.data, load, err);
-        uint32_t id = ss_intern_put(&model->strings, path.data, path.length);
-        *named = ss_model_text(model, id);
+    SS_TRY(ss_cli_newest_recording(".", path, err));
+    if (!reading->is_again) {
+        fprintf(ss_stderr(), "stepscope %s: the newest recording here is %s\n",
+                arguments->command->name, path->data);
     }
-    ss_strbuf_fini(&path);
-    return status;
+    return SS_OK;
 }
 
 /* How inputs with times relate to the common time axis. */
@@ -208,27 +200,48 @@ static void warn_axes(const struct ss_arguments *arguments, const struct ss_mode
     }
 }
 
-enum ss_status ss_reading_load(const struct ss_arguments *arguments,
-                               const struct ss_reading *reading, struct ss_model *model,
-                               const char **named, struct ss_error *err)
+enum ss_status ss_reading_load_paths(const struct ss_arguments *arguments,
+                                     const struct ss_reading *reading, const char *const *paths,
+                                     size_t count, struct ss_model *model, struct ss_error *err)
 {
     struct ss_progress progress = {0};
     struct ss_model_load load = reading->load;
-    enum ss_status status = SS_OK;
     load.progress = ss_progress_update;
     load.progress_context = &progress;
-    if (arguments->positional_count > 0) {
-        status = ss_model_add_inputs(model, (const char *const *)arguments->positional,
-                                     (size_t)arguments->positional_count, &load, err);
-        *named = arguments->positional[0];
-    } else {
-        status = load_newest(arguments, reading->is_again, &load, model, named, err);
-    }
+    enum ss_status status = ss_model_add_inputs(model, paths, count, &load, err);
     ss_progress_end(&progress);
     if (status == SS_OK && !reading->is_again) {
         warn_axes(arguments, model);
     }
     return status;
+}
+
+static enum ss_status load_newest(const struct ss_arguments *arguments,
+                                  const struct ss_reading *reading, struct ss_model *model,
+                                  const char **named, struct ss_error *err)
+{
+    struct ss_strbuf path;
+    ss_strbuf_init(&path, 65536);
+    enum ss_status status = ss_reading_newest(arguments, reading, &path, err);
+    if (status == SS_OK) {
+        const char *input = path.data;
+        status = ss_reading_load_paths(arguments, reading, &input, 1, model, err);
+        *named = ss_model_text(model, ss_intern_put(&model->strings, path.data, path.length));
+    }
+    ss_strbuf_fini(&path);
+    return status;
+}
+
+enum ss_status ss_reading_load(const struct ss_arguments *arguments,
+                               const struct ss_reading *reading, struct ss_model *model,
+                               const char **named, struct ss_error *err)
+{
+    if (arguments->positional_count == 0) {
+        return load_newest(arguments, reading, model, named, err);
+    }
+    *named = arguments->positional[0];
+    return ss_reading_load_paths(arguments, reading, (const char *const *)arguments->positional,
+                                 (size_t)arguments->positional_count, model, err);
 }
 
 enum ss_status ss_reading_check_output(const struct ss_model *model, const char *output,

@@ -72,6 +72,15 @@ enum ss_status ss_reading_load(const struct ss_arguments *arguments,
                                const struct ss_reading *reading, struct ss_model *model,
                                const char **named, struct ss_error *err);
 
+/* The two parts of it: appends the path of the newest recording here, and prints it; loads the
+ * inputs of these paths. */
+enum ss_status ss_reading_newest(const struct ss_arguments *arguments,
+                                 const struct ss_reading *reading, struct ss_strbuf *path,
+                                 struct ss_error *err);
+enum ss_status ss_reading_load_paths(const struct ss_arguments *arguments,
+                                     const struct ss_reading *reading, const char *const *paths,
+                                     size_t count, struct ss_model *model, struct ss_error *err);
+
 /* SS_E_USAGE when the output is one of the input files: writing would destroy it. */
 enum ss_status ss_reading_check_output(const struct ss_model *model, const char *output,
                                        struct ss_error *err);

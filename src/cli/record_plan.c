@@ -53,6 +53,13 @@ bool ss_record_plan_choose_format(const struct ss_arguments *arguments, struct s
     } else if (path != NULL) {
         format = ss_format_by_ending(path);
     }
+    if (format != NULL && !format->record && format->write != NULL) {
+        ss_cli_usage(arguments,
+                     "the ending of %s names the format %s, which record does not write; record a "
+                     ".pftrace, then convert it: stepscope export -o %s",
+                     path, format->name, path);
+        return false;
+    }
     plan->output.format = format != NULL && format->record ? format : ss_format_native();
     return true;
 }

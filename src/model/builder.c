@@ -228,6 +228,11 @@ uint32_t ss_model_builder_thread(struct ss_model_builder *builder, uint32_t id,
     return id;
 }
 
+void ss_model_builder_long_tid(struct ss_model_builder *builder, uint32_t id, int64_t tid)
+{
+    builder->model->threads.data[id].tid = tid;
+}
+
 uint32_t ss_model_builder_frame(struct ss_model_builder *builder,
                                 const struct ss_trace_frame *frame)
 {

@@ -75,6 +75,15 @@ static int64_t number_in(const struct ss_chrome_id *id)
     return ss_json_decimal(digits, 0, &number) ? number : 0;
 }
 
+static void add_stream(struct ss_chrome_loading *loading, enum ss_event_field_id field,
+                       int64_t device, int64_t number)
+{
+    struct ss_chrome_rows *rows = &loading->rows;
+    uint32_t row = rows->streams.data[ss_chrome_stream(rows, device, number)].row;
+    ss_chrome_fields_add(&loading->fields, field,
+                         (struct ss_trace_value){SS_VALUE_UINT, {.natural = row}});
+}
+
 static void add_device_work(struct ss_chrome_loading *loading, enum ss_chrome_kind kind,
                             const struct ss_chrome_event *event, struct ss_builder_range *range)
 {
@@ -94,6 +103,12 @@ static void add_device_work(struct ss_chrome_loading *loading, enum ss_chrome_ki
         add_memory_names(fields, event->name.raw);
     }
     bool is_work = kind != SS_CHROME_DEVICE_ANNOTATION && kind != SS_CHROME_DEVICE_SYNC;
+    if (!is_work) { /* work has its stream by its track */
+        add_stream(loading, SS_EVENT_FIELD_stream, device, number);
+    }
+    if (fields->waits_for >= 0) {
+        add_stream(loading, SS_EVENT_FIELD_waits_for_stream, device, fields->waits_for);
+    }
     range->track = ss_chrome_stream_track(rows, stream, !is_work);
     range->name = ss_chrome_name(rows, kind, event->name, event->category);
     range->payload = fields->payload;
@@ -343,6 +358,11 @@ static void add_metadata(struct ss_chrome_loading *loading, const struct ss_chro
     struct ss_json_cursor cursor = {event->arguments.data + 1,
                                     event->arguments.data + event->arguments.length};
     while (ss_json_next_member(&cursor, &key, &value)) {
+        if (is_thread && is_text(key.raw, "lane_of")) { /* of our export, before the name */
+            struct ss_chrome_id of = ss_chrome_id_of_text((struct ss_json_text){.raw = value});
+            ss_chrome_lane(rows, &event->pid, &event->tid, &of);
+            return;
+        }
         if (is_thread && is_text(key.raw, "name")) {
             uint32_t thread = ss_chrome_thread(rows, &event->pid, &event->tid);
             set_text(loading, &rows->threads.data[thread].name, value);

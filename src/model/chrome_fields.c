@@ -19,6 +19,7 @@ enum value {
     AS_CORRELATION,
     AS_DEVICE,
     AS_STREAM,
+    AS_WAITS_FOR,
     AS_CONTEXT
 };
 
@@ -26,7 +27,8 @@ enum kinds {
     OF_HOST = 1 << SS_CHROME_OPERATOR | 1 << SS_CHROME_ANNOTATION,
     OF_KERNEL = 1 << SS_CHROME_KERNEL,
     OF_COPY = 1 << SS_CHROME_COPY | 1 << SS_CHROME_MEMSET,
-    OF_WORK = OF_KERNEL | OF_COPY | 1 << SS_CHROME_DEVICE_SYNC,
+    OF_SYNC = 1 << SS_CHROME_DEVICE_SYNC,
+    OF_WORK = OF_KERNEL | OF_COPY | OF_SYNC,
     OF_API = 1 << SS_CHROME_API,
     OF_MEMORY = 1 << SS_CHROME_OTHER /* instants */
 };
@@ -42,6 +44,8 @@ static const struct argument {
     {"device", OF_WORK, AS_DEVICE, SS_EVENT_FIELD_device},
     {"stream", OF_WORK, AS_STREAM, SS_EVENT_FIELD_stream},
     {"context", OF_WORK, AS_CONTEXT, SS_EVENT_FIELD_context},
+    {"wait_on_stream", OF_SYNC, AS_WAITS_FOR, SS_EVENT_FIELD_waits_for_stream},
+    {"wait_on_cuda_event_record_corr_id", OF_SYNC, AS_NATURAL, SS_EVENT_FIELD_recorded_by},
     {"grid", OF_KERNEL, AS_GRID, SS_EVENT_FIELD_grid_x},
     {"block", OF_KERNEL, AS_GRID, SS_EVENT_FIELD_block_x},
     {"registers per thread", OF_KERNEL, AS_NATURAL, SS_EVENT_FIELD_registers},
@@ -142,6 +146,9 @@ static void set_number(struct ss_chrome_fields *fields, const struct argument *a
     case AS_STREAM:
         fields->stream = number;
         break;
+    case AS_WAITS_FOR:
+        fields->waits_for = number;
+        break;
     case AS_CONTEXT:
         fields->context = number;
         break;
@@ -211,7 +218,7 @@ void ss_chrome_fields_read(struct ss_chrome_rows *rows, enum ss_chrome_kind kind
     struct ss_strview value;
     fields->count = 0;
     fields->payload.type = SS_VALUE_NONE;
-    fields->device = fields->stream = fields->context = -1;
+    fields->device = fields->stream = fields->context = fields->waits_for = -1;
     fields->has_correlation = false;
     if (arguments.length < 2 || arguments.data[0] != '{') {
         return;

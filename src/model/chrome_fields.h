@@ -14,6 +14,7 @@ struct ss_chrome_fields {
     struct ss_trace_value payload; /* of the field that events of this kind have as payload */
     int64_t device, stream;        /* -1: absent */
     int64_t context;               /* -1: absent */
+    int64_t waits_for;             /* stream; -1: absent */
     bool has_correlation;
 };
 

@@ -15,6 +15,12 @@ enum { MOST_RANKS = 1 << 20, MOST_PROPERTY_BYTES = 1 << 20 };
 bool ss_chrome_base_time(struct ss_chrome_loading *loading, struct ss_strview value)
 {
     loading->has_base = ss_json_integer_in(value, &loading->base_ns) && loading->base_ns >= 0;
+    if (loading->has_base) { /* an export counts from it, too */
+        struct ss_trace_attribute base = {.key = ss_strview_of("baseTimeNanoseconds"),
+                                          .is_integer = true,
+                                          .integer = loading->base_ns};
+        ss_model_builder_attribute(loading->rows.builder, &base);
+    }
     return true;
 }
 

@@ -111,12 +111,18 @@ uint32_t ss_chrome_process(struct ss_chrome_rows *rows, const struct ss_chrome_i
     return *known - 1;
 }
 
-/* Ids beyond 31 bits are those of pthreads; texts are names. Both get a number that no thread has.
- */
+/* Texts are names: such threads get a number that no thread has. */
 static int64_t tid_of(const struct ss_chrome_rows *rows, const struct ss_chrome_id *tid)
 {
-    bool is_tid = tid->is_number && tid->number >= 0 && tid->number <= INT32_MAX;
+    bool is_tid = tid->is_number && tid->number >= 0;
     return is_tid ? tid->number : FIRST_UNKNOWN_TID - (int64_t)rows->threads.count;
+}
+
+/* Of records, which have 31 bits for it: ids beyond are those of pthreads. */
+static int32_t short_tid(const struct ss_chrome_rows *rows, const struct ss_chrome_thread *thread)
+{
+    int64_t index = thread - rows->threads.data;
+    return thread->tid <= INT32_MAX ? (int32_t)thread->tid : (int32_t)(FIRST_UNKNOWN_TID - index);
 }
 
 uint32_t ss_chrome_thread(struct ss_chrome_rows *rows, const struct ss_chrome_id *pid,
@@ -142,6 +148,19 @@ uint32_t ss_chrome_thread(struct ss_chrome_rows *rows, const struct ss_chrome_id
         return index;
     }
     return *known - 1;
+}
+
+void ss_chrome_lane(struct ss_chrome_rows *rows, const struct ss_chrome_id *pid,
+                    const struct ss_chrome_id *tid, const struct ss_chrome_id *of)
+{
+    struct key key;
+    memset(&key, 0, sizeof key);
+    key.table = OF_THREAD;
+    put_id(rows, &key, 0, pid);
+    put_id(rows, &key, 1, tid);
+    uint32_t thread = ss_chrome_thread(rows, pid, of);
+    uint32_t *known = find(rows, &key);
+    *known = *known == 0 ? thread + 1 : *known;
 }
 
 uint32_t ss_chrome_device(struct ss_chrome_rows *rows, int64_t number)
@@ -214,10 +233,11 @@ static void put_thread(struct ss_chrome_rows *rows, struct ss_chrome_thread *thr
 {
     struct ss_chrome_process *process = &rows->processes.data[thread->process];
     struct ss_trace_thread row = {.process_ref = process->row,
-                                  .tid = (int32_t)thread->tid,
+                                  .tid = short_tid(rows, thread),
                                   .is_main = is_main,
                                   .name = view_of(thread->name)};
     thread->row = ss_model_builder_thread(rows->builder, thread->row, &row);
+    ss_model_builder_long_tid(rows->builder, thread->row, thread->tid);
 }
 
 static uint32_t thread_row(struct ss_chrome_rows *rows, uint32_t index)

@@ -106,6 +106,9 @@ static inline bool ss_chrome_is_device_work(enum ss_chrome_kind kind)
 uint32_t ss_chrome_process(struct ss_chrome_rows *rows, const struct ss_chrome_id *pid);
 uint32_t ss_chrome_thread(struct ss_chrome_rows *rows, const struct ss_chrome_id *pid,
                           const struct ss_chrome_id *tid);
+/* What has this tid lies beside other ranges of thread `of`: it is the same thread. */
+void ss_chrome_lane(struct ss_chrome_rows *rows, const struct ss_chrome_id *pid,
+                    const struct ss_chrome_id *tid, const struct ss_chrome_id *of);
 uint32_t ss_chrome_device(struct ss_chrome_rows *rows, int64_t number);
 uint32_t ss_chrome_stream(struct ss_chrome_rows *rows, int64_t device, int64_t number);
 

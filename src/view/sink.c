@@ -53,6 +53,7 @@ static void release(struct ss_sink *sink)
     ss_output_target_close(&sink->target);
     ss_free(sink->temporary);
     ss_free(sink->name);
+    ss_gzip_free(sink->gzip);
     ss_strbuf_fini(&sink->buffer);
     *sink = (struct ss_sink){.fd = -1, .target = {.folder_fd = -1}};
 }
@@ -167,12 +168,21 @@ static void write_all(struct ss_sink *sink, const char *at, size_t left)
         }
         at += wrote;
         left -= (size_t)wrote;
+        sink->stored_bytes += (size_t)wrote;
     }
 }
 
-static void flush(struct ss_sink *sink)
+static void write_compressed(void *sink, const char *bytes, size_t length)
 {
-    if (sink->cleans) {
+    write_all(sink, bytes, length);
+}
+
+static void flush(struct ss_sink *sink, bool is_end)
+{
+    if (sink->gzip != NULL) {
+        ss_gzip_write(sink->gzip, sink->buffer.data, sink->buffer.length, is_end, write_compressed,
+                      sink);
+    } else if (sink->cleans) {
         struct ss_strbuf cleaned;
         ss_strbuf_init(&cleaned, 3 * (sink->buffer.length + sizeof sink->clean.held));
         ss_clean_append(&sink->clean, &cleaned, sink->buffer.data, sink->buffer.length);
@@ -191,8 +201,13 @@ static void check_buffer(struct ss_sink *sink)
         ss_fail(&sink->failure, SS_E_LIMIT, "%s holds at most %zu bytes", sink->name,
                 sink->buffer.maximum);
     } else if (sink->fd >= 0 && sink->buffer.length >= BUFFER_BYTES) {
-        flush(sink);
+        flush(sink, false);
     }
+}
+
+void ss_sink_compress(struct ss_sink *sink)
+{
+    sink->gzip = ss_gzip_new();
 }
 
 void ss_sink_write(struct ss_sink *sink, const void *bytes, size_t length)
@@ -247,11 +262,13 @@ static void put_in_place(struct ss_sink *sink)
     sink->fd = -1;
 }
 
-enum ss_status ss_sink_close(struct ss_sink *sink, struct ss_error *err)
+enum ss_status ss_sink_close_sized(struct ss_sink *sink, uint64_t *stored_bytes,
+                                   struct ss_error *err)
 {
     if (sink->fd >= 0) {
-        flush(sink);
+        flush(sink, true);
     }
+    *stored_bytes = sink->stored_bytes;
     if (sink->failure.status == SS_OK && sink->temporary != NULL) {
         put_in_place(sink);
     }
@@ -261,6 +278,12 @@ enum ss_status ss_sink_close(struct ss_sink *sink, struct ss_error *err)
     }
     release(sink);
     return status;
+}
+
+enum ss_status ss_sink_close(struct ss_sink *sink, struct ss_error *err)
+{
+    uint64_t stored_bytes;
+    return ss_sink_close_sized(sink, &stored_bytes, err);
 }
 
 void ss_sink_abandon(struct ss_sink *sink)

@@ -18,6 +18,7 @@
 #include "base/output_target.h"
 #include "base/strbuf.h"
 #include "base/strview.h"
+#include "view/gzip.h"
 
 struct ss_sink {
     int fd;                         /* -1: memory */
@@ -26,8 +27,10 @@ struct ss_sink {
     char *name;                     /* for messages */
     bool cleans; /* on a terminal, or text for people: replaces harmful characters */
     struct ss_clean clean;
+    struct ss_gzip *gzip; /* compresses what is written; NULL: does not */
     struct ss_strbuf buffer;
-    uint64_t written_bytes;  /* accepted so far */
+    uint64_t written_bytes;  /* accepted so far, before compression */
+    uint64_t stored_bytes;   /* of the file, once it is closed */
     struct ss_error failure; /* status SS_OK: none */
 };
 
@@ -43,6 +46,9 @@ enum ss_status ss_sink_open(struct ss_sink *sink, const char *path, mode_t mode,
 /* Memory of at most `maximum_bytes`: sink->buffer. Beyond that, writes fail. */
 void ss_sink_open_memory(struct ss_sink *sink, size_t maximum_bytes);
 
+/* From here on, what is written is compressed. Before the first write. */
+void ss_sink_compress(struct ss_sink *sink);
+
 void ss_sink_write(struct ss_sink *sink, const void *bytes, size_t length);
 void ss_sink_text(struct ss_sink *sink, const char *text);
 void ss_sink_view(struct ss_sink *sink, struct ss_strview view);
@@ -55,6 +61,9 @@ bool ss_sink_failed(const struct ss_sink *sink);
 /* Flushes, and renames the file to its name. After a failure, also an earlier one, no file remains.
  * Frees everything in any case. */
 enum ss_status ss_sink_close(struct ss_sink *sink, struct ss_error *err);
+/* The same; `*stored_bytes` is the size of the file. */
+enum ss_status ss_sink_close_sized(struct ss_sink *sink, uint64_t *stored_bytes,
+                                   struct ss_error *err);
 /* Discards the output: no file remains. */
 void ss_sink_abandon(struct ss_sink *sink);
 
