@@ -44,6 +44,8 @@ static const struct argument {
     {"device", OF_WORK, AS_DEVICE, SS_EVENT_FIELD_device},
     {"stream", OF_WORK, AS_STREAM, SS_EVENT_FIELD_stream},
     {"context", OF_WORK, AS_CONTEXT, SS_EVENT_FIELD_context},
+    {"around stream", 1 << SS_CHROME_DEVICE_ANNOTATION, AS_STREAM,
+     SS_EVENT_FIELD_stream}, /* ours */
     {"wait_on_stream", OF_SYNC, AS_WAITS_FOR, SS_EVENT_FIELD_waits_for_stream},
     {"wait_on_cuda_event_record_corr_id", OF_SYNC, AS_NATURAL, SS_EVENT_FIELD_recorded_by},
     {"grid", OF_KERNEL, AS_GRID, SS_EVENT_FIELD_grid_x},

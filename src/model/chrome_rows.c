@@ -111,10 +111,11 @@ uint32_t ss_chrome_process(struct ss_chrome_rows *rows, const struct ss_chrome_i
     return *known - 1;
 }
 
-/* Texts are names: such threads get a number that no thread has. */
+/* Texts are names: such threads get a number that no thread has. Kineto truncates ids of pthreads,
+ * so that they may be negative. */
 static int64_t tid_of(const struct ss_chrome_rows *rows, const struct ss_chrome_id *tid)
 {
-    bool is_tid = tid->is_number && tid->number >= 0;
+    bool is_tid = tid->is_number && tid->number != -1; /* which is unknown */
     return is_tid ? tid->number : FIRST_UNKNOWN_TID - (int64_t)rows->threads.count;
 }
 
@@ -122,7 +123,8 @@ static int64_t tid_of(const struct ss_chrome_rows *rows, const struct ss_chrome_
 static int32_t short_tid(const struct ss_chrome_rows *rows, const struct ss_chrome_thread *thread)
 {
     int64_t index = thread - rows->threads.data;
-    return thread->tid <= INT32_MAX ? (int32_t)thread->tid : (int32_t)(FIRST_UNKNOWN_TID - index);
+    bool is_short = thread->tid >= INT32_MIN && thread->tid <= INT32_MAX;
+    return is_short ? (int32_t)thread->tid : (int32_t)(FIRST_UNKNOWN_TID - index);
 }
 
 uint32_t ss_chrome_thread(struct ss_chrome_rows *rows, const struct ss_chrome_id *pid,

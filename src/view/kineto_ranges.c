@@ -27,6 +27,8 @@ struct row_writing {
     ss_kineto_items items;
     open_ranges operators, functions;
     struct ss_strbuf name;
+    uint32_t *module_ids; /* by name, plus one */
+    uint32_t modules;
     bool has_scopes; /* annotations of devices need those of the host */
 };
 
@@ -229,7 +231,9 @@ static void put_python_ids(struct row_writing *row, struct ss_kineto_arguments *
     ss_kineto_put_integer(arguments, "Python id", id);
     if (item->kind == SS_KINETO_MODULE) {
         uint32_t path = model->ranges.data[item->range].path;
-        ss_kineto_put_integer(arguments, "Python module id", model->paths.data[path].name);
+        uint32_t *known = &row->module_ids[model->paths.data[path].name];
+        *known = *known != 0 ? *known : ++row->modules;
+        ss_kineto_put_integer(arguments, "Python module id", *known - 1);
     }
     push_open(&row->functions, item->end_ns, id);
 }
@@ -279,6 +283,9 @@ static void put_arguments(struct row_writing *row, size_t at, struct ss_strview 
     if (ss_kineto_is_work(kind)) {
         ss_kineto_put_integer(&arguments, "device", row->row->pid);
         ss_kineto_put_integer(&arguments, "stream", row->row->stream);
+    }
+    if (kind == SS_KINETO_DEVICE_ANNOTATION && item->lane > 0 && row->row->is_stream) {
+        ss_kineto_put_integer(&arguments, "around stream", row->row->stream); /* not its tid */
     }
     if (kind != SS_KINETO_DEVICE_SYNC) { /* what has a stream is taken for work of a device */
         ss_kineto_skip_field(&arguments, SS_EVENT_FIELD_device);
@@ -401,9 +408,10 @@ void ss_kineto_write_ranges(struct ss_kineto_writing *writing)
     size_t rows = writing->rows.rows.count;
     size_t *begins = ss_alloc_zero(rows + 2, sizeof *begins); /* by row + 1; 0: not selected */
     uint32_t *order = runs_by_row(writing, begins);
-    struct row_writing row = {.writing = writing,
-                              .has_scopes = writing->links.launches != NULL &&
-                                            !writing->options->for_tensorboard};
+    struct row_writing row = {
+        .writing = writing,
+        .module_ids = ss_alloc_zero(writing->model->names.count + 1, sizeof *row.module_ids),
+        .has_scopes = writing->links.launches != NULL && !writing->options->for_tensorboard};
     ss_strbuf_init(&row.name, NAME_BYTES);
     for (uint32_t i = 0; i < rows && !ss_kineto_is_full(writing); i++) {
         write_row(&row, i, order + begins[i + 1], begins[i + 2] - begins[i + 1]);
@@ -412,6 +420,7 @@ void ss_kineto_write_ranges(struct ss_kineto_writing *writing)
     ss_vec_fini(&row.operators);
     ss_vec_fini(&row.functions);
     ss_strbuf_fini(&row.name);
+    ss_free(row.module_ids);
     ss_free(begins);
     ss_free(order);
 }

@@ -9,7 +9,8 @@
 #include "view/kineto_inside.h"
 
 /* Above the ids of Linux, 4,194,304. */
-enum { FIRST_SYNTHETIC_ID = 5000000, UNKNOWN_TID = INT32_MIN };
+enum { FIRST_SYNTHETIC_ID = 5000000 };
+static const int64_t unknown_tid = INT64_MIN;
 
 struct building {
     struct ss_kineto_rows *rows;
@@ -63,16 +64,16 @@ static void number_rows(struct ss_kineto_rows *rows)
 {
     for (uint32_t i = 0; i < rows->rows.count; i++) {
         struct ss_kineto_row *row = &rows->rows.data[i];
-        uint32_t *user = row->tid != UNKNOWN_TID ? user_of(rows, row->pid, row->tid) : NULL;
+        uint32_t *user = row->tid != unknown_tid ? user_of(rows, row->pid, row->tid) : NULL;
         if (user != NULL && *user == 0) {
             *user = i + 1;
         } else {
-            row->tid = UNKNOWN_TID;
+            row->tid = unknown_tid;
         }
     }
     for (uint32_t i = 0; i < rows->rows.count; i++) {
         struct ss_kineto_row *row = &rows->rows.data[i];
-        row->tid = row->tid != UNKNOWN_TID ? row->tid : new_tid(rows, row->pid, i);
+        row->tid = row->tid != unknown_tid ? row->tid : new_tid(rows, row->pid, i);
     }
 }
 
@@ -94,7 +95,7 @@ static uint32_t row_of_thread(struct building *building, uint32_t thread, uint32
                                                  .thread = thread,
                                                  .track = track,
                                                  .pid = building->rows->pids[row->process],
-                                                 .tid = row->tid >= 0 ? row->tid : UNKNOWN_TID});
+                                                 .tid = row->tid != -1 ? row->tid : unknown_tid});
     }
     return *known;
 }
@@ -114,7 +115,7 @@ static uint32_t row_of_host_track(struct building *building, uint32_t track)
     return add_row(building, &(struct ss_kineto_row){.process = row->process,
                                                      .track = track,
                                                      .pid = building->rows->pids[row->process],
-                                                     .tid = UNKNOWN_TID});
+                                                     .tid = unknown_tid});
 }
 
 /* The stream of a track: its own, or that of annotations, which their first range names. */
@@ -128,7 +129,7 @@ static bool stream_of(const struct building *building, uint32_t track, int64_t *
             model, model->ranges.data[span->first].payload, SS_EVENT_FIELD_stream);
         row = field != NULL && field->natural < model->streams.count ? (uint32_t)field->natural : 0;
     }
-    *stream = row != 0 ? (int64_t)model->streams.data[row].number : UNKNOWN_TID;
+    *stream = row != 0 ? (int64_t)model->streams.data[row].number : unknown_tid;
     return row != 0;
 }
 
@@ -137,11 +138,11 @@ static uint32_t row_of_device_track(struct building *building, uint32_t track)
     const struct ss_model *model = building->model;
     const struct ss_model_track *row = &model->tracks.data[track];
     struct ss_kineto_row new = {
-        .process = row->process, .device = row->device, .track = track, .tid = UNKNOWN_TID};
+        .process = row->process, .device = row->device, .track = track, .tid = unknown_tid};
     int32_t number = model->devices.data[row->device].number;
     new.pid = number >= 0 ? number : 0;
     new.is_stream = stream_of(building, track, &new.stream);
-    new.tid = new.is_stream ? new.stream : UNKNOWN_TID;
+    new.tid = new.is_stream ? new.stream : unknown_tid;
     for (uint32_t i = 0; new.is_stream &&i < building->rows->rows.count; i++) {
         const struct ss_kineto_row *known = &building->rows->rows.data[i];
         if (known->is_stream && known->device == new.device && known->stream == new.stream &&
