@@ -267,7 +267,7 @@ static enum ss_status write_model(struct exporting *exporting, const struct ss_m
     if (status == SS_OK) {
         int problems = ss_reading_report_problems(exporting->arguments, &selection, true);
         exporting->exit_status = problems != 0 ? problems : exporting->exit_status;
-        exporting->samples += selection.shown + selection.idle;
+        exporting->samples += selection.recorded - selection.filtered;
         exporting->launchers += programs.left_out;
     }
     ss_programs_fini(&programs);

@@ -29,15 +29,33 @@ void ss_kineto_begin_event(struct ss_kineto_writing *writing, const char *phase,
     writing->any_event = true;
 }
 
+/* torch_tb_profiler adds begin and duration as doubles, and drops a range whose sum exceeds that of
+ * the outer one: doubles hold eighths of a microsecond exactly. */
+static uint64_t rounded(const struct ss_kineto_writing *writing, uint64_t time_ns)
+{
+    const uint64_t eighth_ns = 125;
+    return writing->options->for_tensorboard ? time_ns / eighth_ns * eighth_ns : time_ns;
+}
+
 static uint64_t shifted(const struct ss_kineto_writing *writing, uint32_t track, uint64_t time_ns)
 {
-    return time_ns + (uint64_t)writing->shifts_ns[writing->model->tracks.data[track].input];
+    int64_t shift_ns = writing->shifts_ns[writing->model->tracks.data[track].input];
+    return rounded(writing, time_ns + (uint64_t)shift_ns);
 }
 
 void ss_kineto_put_time(struct ss_kineto_writing *writing, uint32_t track, uint64_t time_ns)
 {
     ss_sink_text(writing->sink, ",\"ts\":");
     ss_json_write_us(writing->sink, shifted(writing, track, time_ns));
+}
+
+void ss_kineto_put_times(struct ss_kineto_writing *writing, uint32_t track, uint64_t begin_ns,
+                         uint64_t end_ns)
+{
+    ss_kineto_put_time(writing, track, begin_ns);
+    ss_sink_text(writing->sink, ",\"dur\":");
+    ss_json_write_us(writing->sink,
+                     shifted(writing, track, end_ns) - shifted(writing, track, begin_ns));
 }
 
 void ss_kineto_put_text(struct ss_kineto_writing *writing, const char *key, struct ss_strview text)

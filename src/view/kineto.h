@@ -15,8 +15,9 @@
 struct ss_kineto_options {
     size_t size;
     /* For torch_tb_profiler, which joins calls, work and operators only when they are written as
-     * Kineto did when it was released: categories Runtime and forward_backward, external id 0.
-     * Annotations of devices, which it takes for ones of the host, are left out. */
+     * Kineto did when it was released: the category Runtime, scopes of collectives and loaders as
+     * operators, external id 0 for none, and times in eighths of a microsecond. Annotations of
+     * devices, which it takes for ones of the host, are left out. */
     bool for_tensorboard;
     /* Only what begins in this time; work of devices, whose launch does. On the time axis. */
     bool has_span;

@@ -92,7 +92,6 @@ static int compare_autograd(const void *left, const void *right)
 static void join(struct ss_kineto_writing *writing, const struct ss_kineto_autograd *operators,
                  size_t count, uint64_t *id)
 {
-    const char *category = writing->options->for_tensorboard ? "forward_backward" : "fwdbwd";
     const struct ss_kineto_autograd *forward = NULL;
     for (size_t i = 0; i < count; i++) {
         bool is_innermost = i + 1 == count || !operators[i + 1].is_backward;
@@ -100,8 +99,8 @@ static void join(struct ss_kineto_writing *writing, const struct ss_kineto_autog
             forward = &operators[i];
         } else if (is_innermost && forward != NULL) {
             ++*id;
-            write_point(writing, "s", category, *id, forward->range);
-            write_point(writing, "f", category, *id, operators[i].range);
+            write_point(writing, "s", "fwdbwd", *id, forward->range);
+            write_point(writing, "f", "fwdbwd", *id, operators[i].range);
             forward = NULL;
         }
     }

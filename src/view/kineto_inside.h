@@ -196,6 +196,8 @@ struct ss_kineto_writing {
 void ss_kineto_begin_event(struct ss_kineto_writing *writing, const char *phase, int64_t pid,
                            int64_t tid);
 void ss_kineto_put_time(struct ss_kineto_writing *writing, uint32_t track, uint64_t time_ns);
+void ss_kineto_put_times(struct ss_kineto_writing *writing, uint32_t track, uint64_t begin_ns,
+                         uint64_t end_ns);
 void ss_kineto_put_text(struct ss_kineto_writing *writing, const char *key, struct ss_strview text);
 /* An event of metadata: { "name": what, "args": { key: text or number } } */
 void ss_kineto_metadata(struct ss_kineto_writing *writing, const char *what, int64_t pid,

@@ -99,6 +99,29 @@ static bool is_driver_call(struct ss_strview name)
            name.data[2] <= 'Z';
 }
 
+/* "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" */
+static bool is_loader_scope(struct ss_strview name)
+{
+    static const char *const prefixes[] = {"enumerate(DataLoader)#", "enumerate(DataPipe)#"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t length = strlen(prefixes[i]);
+        if (name.length >= length && memcmp(name.data, prefixes[i], length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* For torch_tb_profiler, scopes of collectives and loaders are operators, as in Kineto's files of
+ * its time: it joins kernels with the former, and counts the time of the latter. */
+static bool counts_as_operator(const struct row_writing *row, const struct ss_kineto_item *item,
+                               struct ss_strview name)
+{
+    return item->kind == SS_KINETO_OPERATOR ||
+           (item->kind == SS_KINETO_ANNOTATION && row->writing->options->for_tensorboard &&
+            (ss_collective_scope(name) || is_loader_scope(name)));
+}
+
 static struct ss_strview category_of(const struct row_writing *row,
                                      const struct ss_kineto_item *item, struct ss_strview name)
 {
@@ -126,19 +149,11 @@ static struct ss_strview category_of(const struct row_writing *row,
                              : is_driver_call(name)                 ? "cuda_driver"
                                                                     : "cuda_runtime");
     }
-    return ss_strview_of(categories[item->kind]);
+    bool is_operator = counts_as_operator(row, item, name);
+    return ss_strview_of(categories[is_operator ? SS_KINETO_OPERATOR : item->kind]);
 }
 
 /* --- ids -------------------------------------------------------------------------------------- */
-
-/* torch_tb_profiler joins a collective's kernels with the scope that torch.distributed records. */
-static bool counts_as_operator(const struct row_writing *row, const struct ss_kineto_item *item,
-                               struct ss_strview name)
-{
-    return item->kind == SS_KINETO_OPERATOR ||
-           (item->kind == SS_KINETO_ANNOTATION && row->writing->options->for_tensorboard &&
-            ss_collective_scope(name));
-}
 
 static void add_scope(struct row_writing *row, const struct ss_kineto_item *item,
                       struct ss_strview name, uint32_t id)
@@ -313,9 +328,7 @@ static void write_item(struct row_writing *row, size_t at)
     writing->links.lanes[item->range] = item->lane;
     ss_kineto_begin_event(writing, "X", row->row->pid,
                           ss_kineto_lane_tid(&writing->rows, row->index, item->lane));
-    ss_kineto_put_time(writing, track, item->begin_ns);
-    ss_sink_text(writing->sink, ",\"dur\":");
-    ss_json_write_us(writing->sink, item->end_ns - item->begin_ns);
+    ss_kineto_put_times(writing, track, item->begin_ns, item->end_ns);
     ss_kineto_put_text(writing, "cat", category_of(row, item, name));
     ss_kineto_put_text(writing, "name", name);
     put_arguments(row, at, name);

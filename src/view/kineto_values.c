@@ -57,12 +57,31 @@ void ss_kineto_write_list(struct ss_kineto_values *values, struct ss_sink *sink,
     }
 }
 
+/* Of a list that a recording cut: what is there, as a text. */
+static void write_cut_frames(struct ss_sink *sink, struct ss_strview list)
+{
+    static const char between[] = "\",\"";
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, list.length);
+    bool is_list = list.length > 2 && memcmp(list.data, "[\"", 2) == 0;
+    const char *at = list.data + (is_list ? 2 : 0), *end = list.data + list.length;
+    for (const char *next;
+         is_list && (next = memmem(at, (size_t)(end - at), between, 3)) != NULL;) {
+        ss_strbuf_append(&text, at, (size_t)(next - at));
+        ss_strbuf_append_char(&text, ';');
+        at = next + 3;
+    }
+    ss_strbuf_append(&text, at, (size_t)(end - at));
+    ss_json_write_plain(sink, (struct ss_strview){text.data, text.length});
+    ss_strbuf_fini(&text);
+}
+
 /* The strings of the list keep their escapes. */
 void ss_kineto_write_frames(struct ss_kineto_values *values, struct ss_sink *sink, uint32_t string)
 {
     struct ss_strview text = ss_intern_get(&values->model->strings, string);
     if (checked_of(values, string) != FRAMES) {
-        ss_json_write_plain(sink, text);
+        write_cut_frames(sink, text);
         return;
     }
     const char *at = text.data, *end = at + text.length;
