@@ -207,9 +207,10 @@ static enum ss_status write_steps(struct exporting *exporting, const struct ss_p
         SS_TRY(write_file(exporting, program, &how, begin_ns > 0 ? begin_ns + since_ns : 0, err));
     }
     fprintf(ss_stderr(),
-            "stepscope export: %s and the files after it hold one step each: together they have "
-            "more than %" PRIu64 " MB, of which the plugin shows nothing\n",
-            exporting->names.data[written], exporting->request->split_bytes / 1000000);
+            "stepscope export: %s and the %zu files after it hold one step each: of files above "
+            "%" PRIu64 " MB, TensorBoard's plugin shows nothing\n",
+            exporting->names.data[written], exporting->names.count - written - 1,
+            exporting->request->split_bytes / 1000000);
     return SS_OK;
 }
 
@@ -322,10 +323,12 @@ static bool wants_folder(const struct ss_export_programs *request, const char *c
     if (request->format->is_folder) {
         return true;
     }
+    bool is_of_several = count > 1 || is_folder(paths[0]);
     if (output == NULL) {
-        return count > 1 || is_folder(paths[0]);
+        return is_of_several;
     }
-    return output[strlen(output) - 1] == '/' || is_folder(output);
+    return output[strlen(output) - 1] == '/' || is_folder(output) ||
+           (is_of_several && ss_format_by_ending(output) == NULL);
 }
 
 static char *default_output(const char *input, const struct ss_format_row *format, bool folder)

@@ -49,24 +49,62 @@ static uint64_t id_of_launch(const struct ss_kineto_writing *writing, uint32_t l
     return (uint64_t)correlation % most + other % (1 << 13) * most;
 }
 
-static void write_launches(struct ss_kineto_writing *writing)
+/* Work and the call that launched it. */
+struct launched {
+    uint64_t begin_ns; /* of the call */
+    uint64_t id;
+    uint32_t launch, work; /* ranges */
+};
+
+struct launches ss_vec_of(struct launched);
+
+static int compare_launched(const void *left, const void *right)
 {
-    const struct ss_kineto_links *links = &writing->links;
+    const struct launched *a = left, *b = right;
+    if (a->begin_ns != b->begin_ns) {
+        return a->begin_ns < b->begin_ns ? -1 : 1;
+    }
+    if (a->id != b->id) {
+        return a->id < b->id ? -1 : 1;
+    }
+    return a->work < b->work ? -1 : a->work > b->work;
+}
+
+static void find_launched(const struct ss_kineto_writing *writing, struct launches *launches)
+{
     const struct ss_model *model = writing->model;
-    for (uint32_t i = 0; links->launches != NULL && i < model->ranges.count; i++) {
-        const struct ss_model_range *range = &model->ranges.data[i];
-        uint32_t launch = links->launches[i];
-        bool is_launch = links->is_launch[i] != 0;
-        uint64_t begin_ns = launch != 0 ? model->ranges.data[launch - 1].begin_ns : range->begin_ns;
-        if (ss_kineto_is_full(writing)) {
-            return;
+    for (uint32_t i = 0; writing->links.launches != NULL && i < model->ranges.count; i++) {
+        uint32_t launch = writing->links.launches[i];
+        if (launch == 0) {
+            continue;
         }
-        if ((is_launch || launch != 0) && ss_kineto_in_span(writing, begin_ns) &&
-            (range->flags & SS_RANGE_OUTSIDE) == 0) {
-            write_point(writing, is_launch ? "s" : "f", "ac2g",
-                        id_of_launch(writing, is_launch ? i : launch - 1), i);
+        const struct ss_model_range *call = &model->ranges.data[launch - 1];
+        struct launched launched = {.begin_ns = call->begin_ns,
+                                    .id = id_of_launch(writing, launch - 1),
+                                    .launch = launch - 1,
+                                    .work = i};
+        if (ss_kineto_in_span(writing, call->begin_ns) && (call->flags & SS_RANGE_OUTSIDE) == 0) {
+            ss_vec_push(launches, launched);
         }
     }
+    if (launches->count > 1) {
+        qsort(launches->data, launches->count, sizeof *launches->data, compare_launched);
+    }
+}
+
+/* A launch of a graph has much work. */
+static void write_launches(struct ss_kineto_writing *writing)
+{
+    struct launches launches = {0};
+    find_launched(writing, &launches);
+    for (size_t i = 0; i < launches.count && !ss_kineto_is_full(writing); i++) {
+        const struct launched *launched = &launches.data[i];
+        if (i == 0 || launched[-1].launch != launched->launch) {
+            write_point(writing, "s", "ac2g", launched->id, launched->launch);
+        }
+        write_point(writing, "f", "ac2g", launched->id, launched->work);
+    }
+    ss_vec_fini(&launches);
 }
 
 /* --- autograd --------------------------------------------------------------------------------- */

@@ -115,7 +115,6 @@ struct ss_kineto_scope {
 
 struct ss_kineto_links {
     uint32_t *launches;     /* by range: index of the call that launched it + 1; NULL: no work */
-    uint8_t *is_launch;     /* by range: it launched work */
     uint32_t *external_ids; /* by range; 0: none */
     uint16_t *lanes;        /* by range */
     struct ss_vec_of(struct ss_kineto_autograd) autograd;

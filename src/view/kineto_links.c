@@ -17,14 +17,9 @@ static void join_launches(struct ss_kineto_links *links, const struct ss_selecti
     if (works.works.count > 0) {
         size_t count = selection->model->ranges.count;
         links->launches = ss_alloc_zero(count, sizeof *links->launches);
-        links->is_launch = ss_alloc_zero(count, sizeof *links->is_launch);
     }
     for (size_t i = 0; i < works.works.count; i++) {
-        const struct ss_device_work *work = &works.works.data[i];
-        links->launches[work->range] = work->launch;
-        if (work->launch != 0) {
-            links->is_launch[work->launch - 1] = 1;
-        }
+        links->launches[works.works.data[i].range] = works.works.data[i].launch;
     }
     ss_device_works_fini(&works);
 }
@@ -41,7 +36,6 @@ void ss_kineto_links_init(struct ss_kineto_links *links, const struct ss_selecti
 void ss_kineto_links_fini(struct ss_kineto_links *links)
 {
     ss_free(links->launches);
-    ss_free(links->is_launch);
     ss_free(links->external_ids);
     ss_free(links->lanes);
     ss_vec_fini(&links->autograd);

@@ -295,17 +295,16 @@ static void put_arguments(struct row_writing *row, size_t at, struct ss_strview 
     } else if (kind != SS_KINETO_OVERHEAD && kind != SS_KINETO_OTHER) {
         put_external_id(row, &arguments, at, name);
     }
-    if (ss_kineto_is_work(kind)) {
+    if (ss_kineto_is_work(kind) || kind == SS_KINETO_DEVICE_SYNC) {
         ss_kineto_put_integer(&arguments, "device", row->row->pid);
-        ss_kineto_put_integer(&arguments, "stream", row->row->stream);
+        ss_kineto_put_integer(&arguments, "stream", row->row->is_stream ? row->row->stream : -1);
     }
     if (kind == SS_KINETO_DEVICE_ANNOTATION && item->lane > 0 && row->row->is_stream) {
         ss_kineto_put_integer(&arguments, "around stream", row->row->stream); /* not its tid */
     }
-    if (kind != SS_KINETO_DEVICE_SYNC) { /* what has a stream is taken for work of a device */
-        ss_kineto_skip_field(&arguments, SS_EVENT_FIELD_device);
-        ss_kineto_skip_field(&arguments, SS_EVENT_FIELD_stream);
-    }
+    /* Readers take what has a stream for work of a device. */
+    ss_kineto_skip_field(&arguments, SS_EVENT_FIELD_device);
+    ss_kineto_skip_field(&arguments, SS_EVENT_FIELD_stream);
     if (kind != SS_KINETO_STEP) {
         ss_kineto_put_payload(&arguments, range->payload, type, kind,
                               ss_kineto_is_imported(model, range->track));
