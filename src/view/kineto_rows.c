@@ -6,6 +6,7 @@
 #include "analysis/ranges.h"
 #include "base/alloc.h"
 #include "base/intern.h"
+#include "model/domains.h"
 #include "view/kineto_inside.h"
 
 /* Above the ids of Linux, 4,194,304. */
@@ -100,7 +101,7 @@ static uint32_t row_of_thread(struct building *building, uint32_t thread, uint32
     return *known;
 }
 
-/* Steps and phases lie on the main thread, which marks them. */
+/* Steps and phases lie on the main thread, which marks them; Kineto's own work has no process. */
 static uint32_t row_of_host_track(struct building *building, uint32_t track)
 {
     const struct ss_model_track *row = &building->model->tracks.data[track];
@@ -111,6 +112,10 @@ static uint32_t row_of_host_track(struct building *building, uint32_t track)
     }
     if (is_of_steps && main_thread != 0) {
         return row_of_thread(building, main_thread, track);
+    }
+    if (strcmp(ss_model_text(building->model, row->name), SS_DOMAIN_OVERHEAD) == 0) {
+        return add_row(building, &(struct ss_kineto_row){
+                                     .process = row->process, .track = track, .pid = -1, .tid = 0});
     }
     return add_row(building, &(struct ss_kineto_row){.process = row->process,
                                                      .track = track,
