@@ -45,14 +45,22 @@ static int compare_items(const void *left, const void *right)
 struct placing {
     struct ss_kineto_item *items;
     struct ss_vec_of(uint32_t) open; /* of the lane */
+    size_t open_work;
     uint16_t lane;
 };
+
+static struct ss_kineto_item *pop(struct placing *placing)
+{
+    struct ss_kineto_item *top = &placing->items[placing->open.data[--placing->open.count]];
+    placing->open_work -= ss_kineto_is_work((enum ss_kineto_kind)top->kind);
+    return top;
+}
 
 static void close_before(struct placing *placing, uint64_t begin_ns)
 {
     while (placing->open.count > 0 &&
            placing->items[placing->open.data[placing->open.count - 1]].end_ns <= begin_ns) {
-        placing->open.count--;
+        pop(placing);
     }
 }
 
@@ -62,11 +70,12 @@ static bool makes_way(const struct placing *placing, const struct ss_kineto_item
                       size_t *remaining)
 {
     size_t count = placing->open.count;
-    bool is_work = ss_kineto_is_work((enum ss_kineto_kind)item->kind);
+    if (ss_kineto_is_work((enum ss_kineto_kind)item->kind) && placing->open_work > 0) {
+        return false;
+    }
     for (; count > 0; count--) {
         const struct ss_kineto_item *top = &placing->items[placing->open.data[count - 1]];
-        bool beside = is_work && ss_kineto_is_work((enum ss_kineto_kind)top->kind);
-        if (top->end_ns >= item->end_ns && !beside) {
+        if (top->end_ns >= item->end_ns) {
             break;
         }
         if (rank_of(top) >= rank_of(item)) {
@@ -84,7 +93,7 @@ static void place(struct placing *placing, uint32_t index, bool is_last)
     close_before(placing, item->begin_ns);
     if (makes_way(placing, item, &remaining) && !(is_last && remaining < placing->open.count)) {
         while (placing->open.count > remaining) {
-            placing->items[placing->open.data[--placing->open.count]].lane = UNPLACED;
+            pop(placing)->lane = UNPLACED;
         }
     } else if (is_last) {
         uint64_t end_ns = placing->items[placing->open.data[placing->open.count - 1]].end_ns;
@@ -93,6 +102,7 @@ static void place(struct placing *placing, uint32_t index, bool is_last)
         return;
     }
     item->lane = placing->lane;
+    placing->open_work += ss_kineto_is_work((enum ss_kineto_kind)item->kind);
     ss_vec_push(&placing->open, index);
 }
 
@@ -112,6 +122,7 @@ void ss_kineto_place_items(ss_kineto_items *items)
     for (; left.count > 0; placing.lane++) {
         size_t kept = 0;
         ss_vec_clear(&placing.open);
+        placing.open_work = 0;
         for (size_t i = 0; i < left.count; i++) {
             place(&placing, left.data[i], placing.lane == MOST_LANES - 1);
         }

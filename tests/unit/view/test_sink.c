@@ -7,11 +7,13 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "view/json_text.h"
 #include "view/sink.h"
@@ -183,6 +185,64 @@ static void test_json_times(void **state)
     ss_sink_abandon(&sink);
 }
 
+static void test_json_numbers(void **state)
+{
+    (void)state;
+    struct ss_sink sink;
+    const double reals[] = {0.1, 1e300, 0.59259259700775146, -2, 1.0 / 3, INFINITY};
+    ss_sink_open_memory(&sink, 1000);
+    ss_json_write_natural(&sink, UINT64_MAX);
+    ss_sink_text(&sink, " ");
+    ss_json_write_integer(&sink, INT64_MIN);
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+        ss_sink_text(&sink, " ");
+        ss_json_write_real(&sink, reals[i]);
+    }
+    assert_string_equal(sink.buffer.data, "18446744073709551615 -9223372036854775808 0.1 1e+300 "
+                                          "0.5925925970077515 -2 0.3333333333333333 null");
+    ss_sink_abandon(&sink);
+}
+
+static void test_plain_strings_keep_angle_brackets(void **state)
+{
+    (void)state;
+    struct ss_sink sink;
+    ss_sink_open_memory(&sink, 1000);
+    ss_json_write_plain(&sink, ss_strview_of("a<b>&\"\\\x01\xff\x7f"));
+    assert_string_equal(sink.buffer.data, "\"a<b>&\\\"\\\\\\u0001\xef\xbf\xbd\\u007f\"");
+    ss_sink_abandon(&sink);
+}
+
+/* Longer than all buffers, and empty. */
+static void test_compressed_files(void **state)
+{
+    (void)state;
+    const size_t lengths[] = {0, 1, 3000000};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct ss_sink sink;
+        uint64_t stored_bytes = 0;
+        char block[4096];
+        size_t left = lengths[i];
+        assert_int_equal(ss_sink_open(&sink, "out", 0600, NULL), SS_OK);
+        ss_sink_compress(&sink);
+        for (size_t at = 0; at < left; at++) {
+            ss_sink_write(&sink, &"0123456789abcdef"[(at * at) % 16], 1);
+        }
+        assert_int_equal(sink.written_bytes, left);
+        assert_int_equal(ss_sink_close_sized(&sink, &stored_bytes, NULL), SS_OK);
+        assert_true(stored_bytes >= 18 && stored_bytes < 100000);
+        gzFile file = gzopen("out", "rb");
+        size_t at = 0;
+        for (int got; (got = gzread(file, block, sizeof block)) > 0;) {
+            for (int byte = 0; byte < got; byte++, at++) {
+                assert_int_equal(block[byte], "0123456789abcdef"[(at * at) % 16]);
+            }
+        }
+        assert_int_equal(at, left);
+        assert_int_equal(gzclose(file), Z_OK);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +254,9 @@ int main(void)
         cmocka_unit_test(test_names_of_descriptors),
         cmocka_unit_test(test_json_strings),
         cmocka_unit_test(test_json_times),
+        cmocka_unit_test(test_json_numbers),
+        cmocka_unit_test(test_plain_strings_keep_angle_brackets),
+        cmocka_unit_test(test_compressed_files),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
