@@ -48,6 +48,7 @@ enum ss_call_kind ss_call_kind_of(const struct ss_model *model, uint32_t name)
     return strncmp(text, evaluation, sizeof evaluation - 1) == 0 ? SS_CALL_EVALUATION
            : strcmp(category, "backward") == 0                   ? SS_CALL_BACKWARD
            : strcmp(category, "scope") == 0                      ? SS_CALL_SCOPE
+           : strcmp(category, "runtime") == 0                    ? SS_CALL_RUNTIME
                                                                  : SS_CALL_FORWARD;
 }
 

@@ -11,8 +11,15 @@
 #include "analysis/steady_time.h"
 
 /* By the category that the integration gives a name. EVALUATION, in which autograd's engine
- * evaluates a node, is known by its name; in rows it counts as BACKWARD. */
-enum ss_call_kind { SS_CALL_FORWARD, SS_CALL_BACKWARD, SS_CALL_SCOPE, SS_CALL_EVALUATION };
+ * evaluates a node, is known by its name; in rows it counts as BACKWARD. RUNTIME is a call of a
+ * device's runtime or driver. */
+enum ss_call_kind {
+    SS_CALL_FORWARD,
+    SS_CALL_BACKWARD,
+    SS_CALL_SCOPE,
+    SS_CALL_RUNTIME,
+    SS_CALL_EVALUATION
+};
 
 /* What separates calls of one name into rows, besides their kind. */
 enum ss_call_grouping {

@@ -3,7 +3,8 @@
  * Cost of a network's modules: the ranges of the domain "torch.module" by name, and the backward
  * that belongs to them. An operator that autograd tracks and the node of its backward share one
  * sequence number; of operators with the same number, the last one created the node. So a node
- * belongs to the modules that were open when that operator was called. Pure.
+ * belongs to the modules that were open when that operator was called. The work of devices belongs
+ * to the modules in which it was launched, or to those whose backward launched it. Pure.
  */
 #ifndef SS_ANALYSIS_MODULES_H
 #define SS_ANALYSIS_MODULES_H
@@ -32,11 +33,22 @@ enum ss_module_column {
     SS_MODULE_STEP_TOTAL,
     SS_MODULE_STEP_BACKWARD,
     SS_MODULE_STEP_TOTAL_PM, /* at 95 %; only with has_errors */
-    SS_MODULE_COLUMNS
+    SS_MODULE_COLUMNS,
+    /* Of recordings with work of devices only: */
+    SS_MODULE_DEVICE_PERCENT =
+        SS_MODULE_COLUMNS,     /* forward and backward, of the time of all work */
+    SS_MODULE_DEVICE,          /* launched in the module and its inner ones */
+    SS_MODULE_DEVICE_SELF,     /* without inner modules */
+    SS_MODULE_DEVICE_BACKWARD, /* launched by the backward of its operators */
+    SS_MODULE_DEVICE_BACKWARD_SELF,
+    SS_MODULE_STEP_DEVICE, /* this and the next: launched in a steady-state step, mean */
+    SS_MODULE_STEP_DEVICE_BACKWARD,
+    SS_MODULE_DEVICE_COLUMNS
 };
 
-/* Sorts are those of operators; total and self include the backward. SS_OPERATORS_BY_STEP sorts by
- * the share of the steady-state steps; ties, and recordings without such steps, by total. */
+/* Sorts are those of operators; total and self include the backward, also on devices.
+ * SS_OPERATORS_BY_STEP sorts by the share of the steady-state steps; ties, and recordings without
+ * such steps, by total. */
 void ss_modules_table(const struct ss_selection *selection, const struct ss_step_summary *training,
                       const struct ss_operators_options *options, struct ss_table *table);
 

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/operators.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "analysis/call_details.h"
 #include "analysis/call_errors.h"
 #include "analysis/call_rows.h"
 #include "analysis/distribution.h"
-#include "analysis/ranges.h"
+#include "analysis/operators_inside.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
 
-static const char no_operators[] =
+const char ss_no_operators[] =
     "no operators: no PyTorch operator ran, or they were not recorded (stepscope info)";
 
-static const struct ss_column columns[SS_OPERATOR_COLUMNS] = {
+static const struct ss_column columns[SS_OPERATOR_DEVICE_COLUMNS] = {
     [SS_OPERATOR_NAME] = {.key = "name", .comparison = SS_COMPARES_KEY},
     [SS_OPERATOR_KIND] = {.key = "kind", .comparison = SS_COMPARES_KEY},
     [SS_OPERATOR_PHASE] = {.key = "phase"},
@@ -49,22 +47,22 @@ static const struct ss_column columns[SS_OPERATOR_COLUMNS] = {
                                       .unit = "percent",
                                       .is_for_people = true},
     [SS_OPERATOR_STEP_SELF_PM] = {.key = "step_self_pm_ns", .unit = "ns", .not_in_csv = true},
+    [SS_OPERATOR_DEVICE_PERCENT] = {.key = "device_self_percent", .unit = "percent"},
+    [SS_OPERATOR_DEVICE_SELF] = {.key = "device_self_ns", .unit = "ns"},
+    [SS_OPERATOR_DEVICE_TOTAL] = {.key = "device_total_ns", .unit = "ns"},
+    [SS_OPERATOR_DEVICE_WORKS] = {.key = "device_works", .unit = "works"},
+    [SS_OPERATOR_STEP_DEVICE_SELF] = {.key = "step_device_self_ns", .unit = "ns"},
+    [SS_OPERATOR_STEP_DEVICE_TOTAL] = {.key = "step_device_total_ns", .unit = "ns"},
 };
 
-static const struct ss_column key_columns[SS_KEY_COLUMNS] = {
-    [SS_KEY_NAME] = {.key = "name"},
-    [SS_KEY_SELF_PERCENT] = {.key = "self_cpu_percent", .unit = "percent"},
-    [SS_KEY_SELF] = {.key = "self_cpu_time_total", .unit = "us"},
-    [SS_KEY_TOTAL_PERCENT] = {.key = "cpu_percent", .unit = "percent"},
-    [SS_KEY_TOTAL] = {.key = "cpu_time_total", .unit = "us"},
-    [SS_KEY_MEAN] = {.key = "cpu_time", .unit = "us"},
-    [SS_KEY_COUNT] = {.key = "count", .unit = "calls"},
-    [SS_KEY_CPU_BYTES] = {.key = "cpu_memory_usage", .unit = "bytes"},
-    [SS_KEY_SELF_CPU_BYTES] = {.key = "self_cpu_memory_usage", .unit = "bytes"},
-    [SS_KEY_DEVICE_BYTES] = {.key = "device_memory_usage", .unit = "bytes"},
-    [SS_KEY_SELF_DEVICE_BYTES] = {.key = "self_device_memory_usage", .unit = "bytes"},
-    [SS_KEY_SHAPES] = {.key = "input_shapes"},
-    [SS_KEY_FLOPS] = {.key = "flops"},
+/* The operators of a recording. */
+struct operators {
+    const struct ss_model *model;
+    struct ss_steady_time steady;
+    struct ss_calls calls;
+    struct ss_launch_places places;
+    struct ss_call_works works; /* that they launched */
+    unsigned grouping;
 };
 
 bool ss_model_has_domain(const struct ss_model *model, const char *domain)
@@ -81,15 +79,10 @@ bool ss_model_has_domain(const struct ss_model *model, const char *domain)
 
 /* --- order ---------------------------------------------------------------------------------- */
 
-/* Preserves the order of signed values: more bytes freed than allocated sort last. */
-static uint64_t signed_sort_value(int64_t value)
-{
-    return (uint64_t)value + (UINT64_C(1) << 63);
-}
-
-/* `detail`: NULL where there is none. */
-static uint64_t sort_value(const struct ss_calls *calls, const struct ss_call_row *row,
-                           const struct ss_call_detail *detail, enum ss_operator_sort sort)
+/* Long: one case for each order. */
+uint64_t ss_operator_sort_value(const struct ss_calls *calls, const struct ss_call_row *row,
+                                const struct ss_call_detail *detail,
+                                const struct ss_call_work *work, enum ss_operator_sort sort)
 {
     const uint64_t *durations = calls->durations + row->first;
     size_t count = row->all.calls;
@@ -115,26 +108,32 @@ static uint64_t sort_value(const struct ss_calls *calls, const struct ss_call_ro
     case SS_OPERATORS_BY_BACKWARD:
         return row->all.backward_ns;
     case SS_OPERATORS_BY_CPU_BYTES:
-        return detail != NULL ? signed_sort_value(detail->self_cpu_bytes) : 0;
+        return detail != NULL ? ss_signed_sort_value(detail->self_cpu_bytes) : 0;
     case SS_OPERATORS_BY_DEVICE_BYTES:
-        return detail != NULL ? signed_sort_value(detail->self_device_bytes) : 0;
+        return detail != NULL ? ss_signed_sort_value(detail->self_device_bytes) : 0;
     case SS_OPERATORS_BY_FLOPS:
-        return detail != NULL ? signed_sort_value(detail->flops) : 0;
+        return detail != NULL ? ss_signed_sort_value(detail->flops) : 0;
+    case SS_OPERATORS_BY_DEVICE_SELF:
+        return work != NULL ? work->self_ns : 0;
+    case SS_OPERATORS_BY_DEVICE_TOTAL:
+        return work != NULL ? work->total_ns : 0;
+    case SS_OPERATORS_BY_DEVICE_MEAN:
+        return work != NULL ? work->total_ns / count : 0;
     case SS_OPERATORS_BY_NAME:
         break;
     }
     return 0;
 }
 
-/* `details`: by row; NULL where there are none. */
-static struct ss_call_order *order_rows(const struct ss_model *model, const struct ss_calls *calls,
-                                        const struct ss_call_detail *details,
+static struct ss_call_order *order_rows(const struct operators *operators,
                                         enum ss_operator_sort sort)
 {
+    const struct ss_model *model = operators->model;
+    const struct ss_calls *calls = &operators->calls;
     struct ss_call_order *order = ss_call_order_new(calls);
     for (size_t i = 0; i < calls->rows.count; i++) {
         const struct ss_call_row *row = &calls->rows.data[i];
-        order[i].value = sort_value(calls, row, details != NULL ? &details[i] : NULL, sort);
+        order[i].value = ss_operator_sort_value(calls, row, NULL, &operators->works.rows[i], sort);
         order[i].other = row->all.self_ns;
         order[i].name = sort == SS_OPERATORS_BY_NAME
                             ? ss_model_text(model, model->names.data[row->name].text)
@@ -144,19 +143,72 @@ static struct ss_call_order *order_rows(const struct ss_model *model, const stru
     return order;
 }
 
+/* --- work of devices ------------------------------------------------------------------------ */
+
+void ss_operator_works_init(struct ss_call_works *works, const struct ss_launch_places *places,
+                            const struct ss_calls *calls)
+{
+    uint32_t *anchors = ss_alloc((places->rows.count + 1) * sizeof *anchors);
+    for (size_t i = 0; i < places->rows.count; i++) {
+        anchors[i] = places->rows.data[i].op;
+    }
+    ss_call_works_init(works, places, anchors, calls);
+    ss_free(anchors);
+}
+
+static void fill_work(const struct operators *operators, const struct ss_call_work *work,
+                      struct ss_cell *cells)
+{
+    uint64_t steps = operators->places.steps;
+    cells[SS_OPERATOR_DEVICE_PERCENT] =
+        ss_cell_real(ss_call_percent(work->self_ns, operators->places.all.ns));
+    cells[SS_OPERATOR_DEVICE_SELF] = ss_call_time_cell(work->self_ns);
+    cells[SS_OPERATOR_DEVICE_TOTAL] = ss_call_time_cell(work->total_ns);
+    cells[SS_OPERATOR_DEVICE_WORKS] = ss_cell_integer((int64_t)work->works);
+    if (steps > 0) {
+        cells[SS_OPERATOR_STEP_DEVICE_SELF] = ss_call_time_cell(work->steady_self_ns / steps);
+        cells[SS_OPERATOR_STEP_DEVICE_TOTAL] = ss_call_time_cell(work->steady_total_ns / steps);
+    }
+}
+
+/* So that the rows add up to all work. */
+static void add_unattributed(const struct operators *operators, struct ss_table *table)
+{
+    struct ss_unattributed rest[SS_UNATTRIBUTED_MOST];
+    size_t count =
+        ss_unattributed_work(&operators->places, &operators->works, "(in no operator)", rest);
+    for (size_t i = 0; i < count; i++) {
+        struct ss_cell *cells = ss_table_add_row(table);
+        cells[SS_OPERATOR_NAME] = ss_cell_text(ss_strview_of(rest[i].name));
+        cells[SS_OPERATOR_KIND] = ss_cell_text(ss_strview_of("unattributed"));
+        fill_work(operators, &rest[i].work, cells);
+    }
+}
+
 /* --- the table ------------------------------------------------------------------------------ */
 
 static const char *const kinds[] = {[SS_CALL_FORWARD] = "operator",
                                     [SS_CALL_BACKWARD] = ss_phase_backward,
-                                    [SS_CALL_SCOPE] = "scope"};
+                                    [SS_CALL_SCOPE] = "scope",
+                                    [SS_CALL_RUNTIME] = "runtime"};
 
-static void fill_row(const struct ss_model *model, const struct ss_calls *calls,
-                     const struct ss_steady_time *steady, unsigned grouping,
-                     const struct ss_call_row *row, struct ss_cell *cells)
+static void fill_steps(const struct ss_call_row *row, const struct ss_steady_time *steady,
+                       struct ss_cell *cells)
 {
+    cells[SS_OPERATOR_STEP_PERCENT] =
+        ss_cell_real(ss_call_percent(row->steady.self_ns, steady->total_ns));
+    cells[SS_OPERATOR_STEP_CALLS] = ss_cell_real((double)row->steady.calls / (double)steady->steps);
+    cells[SS_OPERATOR_STEP_SELF] = ss_call_time_cell(row->steady.self_ns / steady->steps);
+    cells[SS_OPERATOR_STEP_TOTAL] = ss_call_time_cell(row->steady.total_ns / steady->steps);
+}
+
+static void fill_row(const struct operators *operators, size_t at, struct ss_cell *cells)
+{
+    const struct ss_calls *calls = &operators->calls;
+    const struct ss_call_row *row = &calls->rows.data[at];
     const uint64_t *durations = calls->durations + row->first;
     cells[SS_OPERATOR_KIND] = ss_cell_text(ss_strview_of(kinds[row->kind]));
-    ss_call_identity_cells(model, row, grouping, &cells[SS_OPERATOR_NAME],
+    ss_call_identity_cells(operators->model, row, operators->grouping, &cells[SS_OPERATOR_NAME],
                            &cells[SS_OPERATOR_PHASE], &cells[SS_OPERATOR_PID]);
     cells[SS_OPERATOR_CALLS] = ss_cell_integer((int64_t)row->all.calls);
     cells[SS_OPERATOR_SELF_PERCENT] =
@@ -170,14 +222,38 @@ static void fill_row(const struct ss_model *model, const struct ss_calls *calls,
     cells[SS_OPERATOR_TOTAL] = ss_call_time_cell(row->all.total_ns);
     cells[SS_OPERATOR_MEAN] = ss_call_time_cell(row->all.total_ns / row->all.calls);
     ss_call_duration_cells(durations, row->all.calls, &cells[SS_OPERATOR_MIN]);
-    if (steady->steps == 0) {
-        return;
+    if (operators->steady.steps > 0) {
+        fill_steps(row, &operators->steady, cells);
     }
-    cells[SS_OPERATOR_STEP_PERCENT] =
-        ss_cell_real(ss_call_percent(row->steady.self_ns, steady->total_ns));
-    cells[SS_OPERATOR_STEP_CALLS] = ss_cell_real((double)row->steady.calls / (double)steady->steps);
-    cells[SS_OPERATOR_STEP_SELF] = ss_call_time_cell(row->steady.self_ns / steady->steps);
-    cells[SS_OPERATOR_STEP_TOTAL] = ss_call_time_cell(row->steady.total_ns / steady->steps);
+    if (operators->places.rows.count > 0) {
+        fill_work(operators, &operators->works.rows[at], cells);
+    }
+}
+
+static void operators_init(struct operators *operators, const struct ss_selection *selection,
+                           const struct ss_step_summary *training, unsigned grouping)
+{
+    struct ss_calls_options call_options = {.domain = ss_domain_torch,
+                                            .grouping = grouping,
+                                            .joins_same = true,
+                                            .phases =
+                                                training != NULL ? &training->index.phases : NULL};
+    *operators = (struct operators){.model = selection->model, .grouping = grouping};
+    ss_steady_time_init(&operators->steady, training, SS_STEADY_OF_OPERATORS);
+    ss_calls_init(&operators->calls, selection, &operators->steady, &call_options);
+    ss_launch_places_init(&operators->places, selection,
+                          &(struct ss_launch_places_options){.domain = ss_domain_torch,
+                                                             .training = training,
+                                                             .of_operators = true});
+    ss_operator_works_init(&operators->works, &operators->places, &operators->calls);
+}
+
+static void operators_fini(struct operators *operators)
+{
+    ss_call_works_fini(&operators->works);
+    ss_launch_places_fini(&operators->places);
+    ss_calls_fini(&operators->calls);
+    ss_steady_time_fini(&operators->steady);
 }
 
 /* By row of the calls; NULL without has_errors. */
@@ -200,131 +276,36 @@ void ss_operators_table(const struct ss_selection *selection,
                         const struct ss_step_summary *training,
                         const struct ss_operators_options *options, struct ss_table *table)
 {
-    struct ss_calls_options call_options = {.domain = ss_domain_torch,
-                                            .grouping = options->grouping,
-                                            .joins_same = true,
-                                            .phases =
-                                                training != NULL ? &training->index.phases : NULL};
-    struct ss_calls calls;
+    struct operators operators;
+    operators_init(&operators, selection, training, options->grouping);
+    bool has_works = operators.places.rows.count > 0;
+    size_t count = operators.calls.rows.count;
     *table = (struct ss_table){.name = "op",
                                .title = "Operators",
                                .is_of_program = true,
-                               .empty_text = no_operators,
+                               .empty_text = ss_no_operators,
                                .columns = columns,
-                               .column_count = SS_OPERATOR_COLUMNS};
-    struct ss_steady_time steady;
-    ss_steady_time_init(&steady, training, SS_STEADY_OF_OPERATORS);
-    ss_calls_init(&calls, selection, &steady, &call_options);
-    ss_call_put_steps(selection->model, &steady, &calls, table);
-    struct ss_call_order *order = order_rows(selection->model, &calls, NULL, options->sort);
-    double *errors = find_errors(selection, training, &calls, options);
-    for (size_t i = 0; i < calls.rows.count; i++) {
+                               .column_count =
+                                   has_works ? SS_OPERATOR_DEVICE_COLUMNS : SS_OPERATOR_COLUMNS};
+    ss_call_put_steps(selection->model, &operators.steady, &operators.calls, table);
+    struct ss_call_order *order = order_rows(&operators, options->sort);
+    double *errors = find_errors(selection, training, &operators.calls, options);
+    for (size_t i = 0; i < count; i++) {
         if (options->max_rows != 0 && i >= options->max_rows) {
-            table->hidden_rows = calls.rows.count - i;
+            table->hidden_rows = count - i;
             break;
         }
         struct ss_cell *cells = ss_table_add_row(table);
-        fill_row(selection->model, &calls, &steady, options->grouping,
-                 &calls.rows.data[order[i].row], cells);
+        fill_row(&operators, order[i].row, cells);
         if (errors != NULL) {
             cells[SS_OPERATOR_STEP_SELF_PM] = ss_error_cell(errors[order[i].row]);
         }
     }
+    if (has_works && count > 0 && !options->has_errors) {
+        add_unattributed(&operators, table);
+    }
     ss_free(errors);
     ss_call_add_steps_note("operators were", table);
     ss_free(order);
-    ss_calls_fini(&calls);
-    ss_steady_time_fini(&steady);
-}
-
-static struct ss_cell microseconds(uint64_t ns)
-{
-    return ss_cell_real((double)ns / 1000);
-}
-
-static void fill_details(const struct ss_call_details *details, const struct ss_call_row *row,
-                         const struct ss_call_detail *sum, struct ss_table *table,
-                         struct ss_cell *cells)
-{
-    if (details->has_cpu) {
-        cells[SS_KEY_CPU_BYTES] = ss_cell_integer(sum->cpu_bytes);
-        cells[SS_KEY_SELF_CPU_BYTES] = ss_cell_integer(sum->self_cpu_bytes);
-    }
-    if (details->has_device) {
-        cells[SS_KEY_DEVICE_BYTES] = ss_cell_integer(sum->device_bytes);
-        cells[SS_KEY_SELF_DEVICE_BYTES] = ss_cell_integer(sum->self_device_bytes);
-    }
-    if (details->has_flops) {
-        cells[SS_KEY_FLOPS] = ss_cell_integer(sum->flops);
-    }
-    if (row->apart != 0) {
-        struct ss_strview shapes = ss_intern_get(&details->shapes, row->apart);
-        const char *copy = ss_arena_strndup(&table->texts, shapes.data, shapes.length);
-        cells[SS_KEY_SHAPES] = ss_cell_text((struct ss_strview){copy, shapes.length});
-    }
-}
-
-static void fill_key_row(const struct ss_model *model, const struct ss_calls *calls,
-                         const struct ss_call_row *row, struct ss_cell *cells)
-{
-    uint32_t text = model->names.data[row->name].text;
-    cells[SS_KEY_NAME] = ss_cell_text(ss_intern_get(&model->strings, text));
-    cells[SS_KEY_SELF_PERCENT] = ss_cell_real(ss_call_percent(row->all.self_ns, calls->self_ns));
-    cells[SS_KEY_SELF] = microseconds(row->all.self_ns);
-    cells[SS_KEY_TOTAL_PERCENT] = ss_cell_real(ss_call_percent(row->all.total_ns, calls->self_ns));
-    cells[SS_KEY_TOTAL] = microseconds(row->all.total_ns);
-    cells[SS_KEY_MEAN] = ss_cell_real((double)row->all.total_ns / 1000 / (double)row->all.calls);
-    cells[SS_KEY_COUNT] = ss_cell_integer((int64_t)row->all.calls);
-}
-
-static void add_key_rows(const struct ss_selection *selection, const struct ss_calls *calls,
-                         const struct ss_call_details *details,
-                         const struct ss_operators_options *options, struct ss_table *table)
-{
-    struct ss_call_order *order = order_rows(selection->model, calls, details->rows, options->sort);
-    for (size_t i = 0; i < calls->rows.count; i++) {
-        const struct ss_call_row *row = &calls->rows.data[order[i].row];
-        if (options->max_rows != 0 && i >= options->max_rows) {
-            table->hidden_rows = calls->rows.count - i;
-            break;
-        }
-        struct ss_cell *cells = ss_table_add_row(table);
-        fill_key_row(selection->model, calls, row, cells);
-        if (details->has_any) {
-            fill_details(details, row, &details->rows[order[i].row], table, cells);
-        }
-    }
-    ss_free(order);
-}
-
-void ss_key_averages_table(const struct ss_selection *selection,
-                           const struct ss_step_summary *training,
-                           const struct ss_operators_options *options, struct ss_table *table)
-{
-    struct ss_call_details details;
-    struct ss_steady_time steady;
-    struct ss_calls calls;
-    ss_call_details_init(&details, selection);
-    bool by_shapes = (options->grouping & SS_CALLS_BY_SHAPES) != 0 && details.has_shapes;
-    struct ss_calls_options call_options = {.domain = details.has_any ? ss_domain_torch_profiler
-                                                                      : ss_domain_torch,
-                                            .apart = by_shapes ? details.shapes_of : NULL,
-                                            .joins_same = true};
-    *table = (struct ss_table){.name = "key-averages",
-                               .title = "Operators",
-                               .is_of_program = true,
-                               .empty_text = no_operators,
-                               .columns = key_columns,
-                               .column_count = details.has_any ? SS_KEY_COLUMNS : SS_KEY_COUNT + 1};
-    ss_steady_time_init(&steady, training, SS_STEADY_OF_OPERATORS);
-    ss_calls_init(&calls, selection, &steady, &call_options);
-    ss_call_details_sum(&details, selection, &calls);
-    ss_call_put_steps(selection->model, &steady, &calls, table);
-    add_key_rows(selection, &calls, &details, options, table);
-    if (!details.has_any) { /* else from torch.profiler's own windows */
-        ss_call_add_steps_note("operators were", table);
-    }
-    ss_calls_fini(&calls);
-    ss_steady_time_fini(&steady);
-    ss_call_details_fini(&details);
+    operators_fini(&operators);
 }

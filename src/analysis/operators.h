@@ -3,7 +3,7 @@
  * Cost of a framework's operators: the ranges of the domain "torch" by name. A call whose only
  * inner call has the same name counts as one with it, so that counts are those of torch.profiler's
  * key_averages. Where operators were recorded in some steps only, figures per step are over those
- * steps. Pure.
+ * steps. The work of devices belongs to the innermost operator in which it was launched. Pure.
  */
 #ifndef SS_ANALYSIS_OPERATORS_H
 #define SS_ANALYSIS_OPERATORS_H
@@ -13,7 +13,10 @@
 
 enum ss_operator_column {
     SS_OPERATOR_NAME,
-    SS_OPERATOR_KIND,  /* "operator", "backward" (autograd node), "scope" (record_function) */
+    SS_OPERATOR_KIND,  /* "operator", "backward" (autograd node), "scope" (record_function),
+                        * "runtime"  (call of a device's), "unattributed" (device work of no
+                        * operator)
+                        */
     SS_OPERATOR_PHASE, /* this and the next three: where rows are grouped by them */
     SS_OPERATOR_PID,
     SS_OPERATOR_TID,
@@ -34,7 +37,15 @@ enum ss_operator_column {
     SS_OPERATOR_STEP_TOTAL,
     SS_OPERATOR_BACKWARD_PERCENT, /* of self; absent: none */
     SS_OPERATOR_STEP_SELF_PM,     /* at 95 %; only with has_errors */
-    SS_OPERATOR_COLUMNS
+    SS_OPERATOR_COLUMNS,
+    /* Of recordings with work of devices only: */
+    SS_OPERATOR_DEVICE_PERCENT = SS_OPERATOR_COLUMNS, /* self, of the time of all work */
+    SS_OPERATOR_DEVICE_SELF,                          /* launched in the operator itself */
+    SS_OPERATOR_DEVICE_TOTAL,                         /* in inner operators too */
+    SS_OPERATOR_DEVICE_WORKS,     /* launched in the operator itself: kernels, copies, memsets */
+    SS_OPERATOR_STEP_DEVICE_SELF, /* this and the next: launched in a steady-state step, mean */
+    SS_OPERATOR_STEP_DEVICE_TOTAL,
+    SS_OPERATOR_DEVICE_COLUMNS
 };
 
 /* The columns of torch.profiler's table; times in microseconds. */
@@ -53,6 +64,13 @@ enum ss_key_averages_column {
     SS_KEY_SELF_DEVICE_BYTES,
     SS_KEY_SHAPES, /* where rows are grouped by them */
     SS_KEY_FLOPS,
+    /* Of recordings with work of devices. As in torch, the work itself has rows too: of what ran on
+     * a device, by its name. */
+    SS_KEY_DEVICE_TYPE, /* "CPU", "CUDA": of what the row is about */
+    SS_KEY_SELF_DEVICE,
+    SS_KEY_SELF_DEVICE_PERCENT, /* of the time of all work */
+    SS_KEY_DEVICE_TOTAL,
+    SS_KEY_DEVICE_MEAN,
     SS_KEY_COLUMNS
 };
 
@@ -70,6 +88,9 @@ enum ss_operator_sort {
     SS_OPERATORS_BY_CPU_BYTES, /* this and the next two: self, key averages only */
     SS_OPERATORS_BY_DEVICE_BYTES,
     SS_OPERATORS_BY_FLOPS,
+    SS_OPERATORS_BY_DEVICE_SELF, /* this and the next two: time on devices */
+    SS_OPERATORS_BY_DEVICE_TOTAL,
+    SS_OPERATORS_BY_DEVICE_MEAN,
     SS_OPERATORS_BY_NAME
 };
 

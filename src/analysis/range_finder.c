@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/range_finder.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -95,4 +96,82 @@ uint32_t ss_range_at(const struct ss_range_finder *finder, uint32_t track, uint6
         found = finder->parents[found - 1];
     }
     return found;
+}
+
+uint32_t *ss_tracks_of_domain(const struct ss_model *model, const char *domain)
+{
+    uint32_t *tracks = ss_alloc_zero(model->threads.count + 1, sizeof *tracks);
+    for (uint32_t i = 1; i < model->tracks.count; i++) {
+        const struct ss_model_track *track = &model->tracks.data[i];
+        if (track->thread != 0 && track->kind == SS_TRACK_RANGES &&
+            strcmp(ss_model_text(model, track->name), domain) == 0) {
+            tracks[track->thread] = i;
+        }
+    }
+    return tracks;
+}
+
+/* --- many places at once ---------------------------------------------------------------------- */
+
+/* A query, with its track and time. */
+struct query {
+    uint64_t time_ns;
+    uint32_t track, index;
+};
+
+static int compare_queries(const void *left, const void *right)
+{
+    const struct query *a = left, *b = right;
+    if (a->track != b->track) {
+        return a->track < b->track ? -1 : 1;
+    }
+    return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+/* Answers queries of one track in order of time: each range is opened and closed once. */
+static void answer(const struct ss_range_finder *finder, const struct query *queries, size_t count,
+                   uint32_t *found)
+{
+    const struct ss_model_range *ranges = finder->model->ranges.data;
+    size_t next = finder->spans[queries[0].track].first;
+    size_t end = finder->spans[queries[0].track].end;
+    uint32_t open = 0; /* range plus one */
+    for (size_t i = 0; i < count; i++) {
+        while (next < end && ranges[next].begin_ns <= queries[i].time_ns) {
+            open = (uint32_t)++next;
+        }
+        while (open != 0 && ranges[open - 1].end_ns <= queries[i].time_ns) {
+            open = finder->parents[open - 1];
+        }
+        found[queries[i].index] = open;
+    }
+}
+
+void ss_ranges_around(const struct ss_range_finder *finder, const uint32_t *track_of_thread,
+                      const uint32_t *places, size_t count, uint32_t *found)
+{
+    const struct ss_model *model = finder->model;
+    struct ss_vec_of(struct query) queries = {0};
+    for (size_t i = 0; i < count; i++) {
+        found[i] = 0;
+        if (places[i] == 0) {
+            continue;
+        }
+        const struct ss_model_range *place = &model->ranges.data[places[i] - 1];
+        uint32_t track = track_of_thread[model->tracks.data[place->track].thread];
+        if (track != 0 && finder->spans[track].end != 0) {
+            ss_vec_push(&queries, (struct query){place->begin_ns, track, (uint32_t)i});
+        }
+    }
+    if (queries.count > 1) {
+        qsort(queries.data, queries.count, sizeof *queries.data, compare_queries);
+    }
+    for (size_t first = 0, end; first < queries.count; first = end) {
+        for (end = first + 1;
+             end < queries.count && queries.data[end].track == queries.data[first].track;) {
+            end++;
+        }
+        answer(finder, &queries.data[first], end - first, found);
+    }
+    ss_vec_fini(&queries);
 }

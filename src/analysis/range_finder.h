@@ -28,4 +28,11 @@ void ss_range_finder_fini(struct ss_range_finder *finder);
 /* The innermost range of the track at the time, plus one; 0: none. Of lane 0. */
 uint32_t ss_range_at(const struct ss_range_finder *finder, uint32_t track, uint64_t time_ns);
 
+/* By thread, its track of nested ranges of the domain; 0: none. The caller frees it. */
+uint32_t *ss_tracks_of_domain(const struct ss_model *model, const char *domain);
+/* Of each place (a range plus one; 0: none), the innermost range of the track of its thread at its
+ * begin, plus one; 0: none. Takes time for the places and the ranges, however they nest. */
+void ss_ranges_around(const struct ss_range_finder *finder, const uint32_t *track_of_thread,
+                      const uint32_t *places, size_t count, uint32_t *found);
+
 #endif

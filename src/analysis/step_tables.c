@@ -2,7 +2,9 @@
 /* The tables of steps and phases. */
 #include <string.h>
 
+#include "analysis/launch_places.h"
 #include "analysis/steps.h"
+#include "base/alloc.h"
 #include "base/strbuf.h"
 
 static const char no_steps[] =
@@ -92,7 +94,7 @@ void ss_steps_table(const struct ss_step_summary *summary, const struct ss_selec
     }
 }
 
-static const struct ss_column phase_columns[SS_PHASE_COLUMNS] = {
+static const struct ss_column phase_columns[SS_PHASE_DEVICE_COLUMNS] = {
     [SS_PHASE_NAME] = {.key = "phase", .comparison = SS_COMPARES_KEY},
     [SS_PHASE_PERCENT] = {.key = "percent", .unit = "percent"},
     [SS_PHASE_TOTAL] = {.key = "total_ns", .unit = "ns"},
@@ -115,6 +117,10 @@ static const struct ss_column phase_columns[SS_PHASE_COLUMNS] = {
     [SS_PHASE_MEMORY_CHANGE] = {.key = "memory_change_bytes", .unit = "bytes"},
     [SS_PHASE_MEMORY_PEAK] = {.key = "memory_peak_bytes", .unit = "bytes"},
     [SS_PHASE_MEAN_PM] = {.key = "mean_pm_ns", .unit = "ns", .not_in_csv = true},
+    [SS_PHASE_DEVICE_PERCENT] = {.key = "device_percent", .unit = "percent"},
+    [SS_PHASE_DEVICE_TOTAL] = {.key = "device_total_ns", .unit = "ns"},
+    [SS_PHASE_DEVICE_STEP] = {.key = "device_step_ns", .unit = "ns"},
+    [SS_PHASE_DEVICE_STEP_WORKS] = {.key = "device_step_works", .unit = "works"},
 };
 
 static void put_line(const struct ss_model *model, const struct ss_phase_line *line,
@@ -139,15 +145,105 @@ static void put_line(const struct ss_model *model, const struct ss_phase_line *l
     }
 }
 
+/* --- work of devices, by the phase that launched it ------------------------------------------- */
+
+struct phase_works {
+    struct ss_launch_places places;
+    struct ss_launch_sum *rows; /* by phase */
+    struct ss_launch_sum steady, elsewhere;
+};
+
+static size_t phase_of(const struct ss_step_summary *summary, uint32_t process, uint64_t time_ns)
+{
+    const struct ss_phase_time *time = ss_phase_times_at(&summary->index.phases, process, time_ns);
+    size_t at = 0, other = summary->phases.count - 1;
+    while (at < other && (time == NULL || summary->phases.data[at].name != time->name)) {
+        at++;
+    }
+    return at;
+}
+
+static void phase_works_init(struct phase_works *works, const struct ss_step_summary *summary,
+                             const struct ss_selection *selection)
+{
+    *works =
+        (struct phase_works){.rows = ss_alloc_zero(summary->phases.count + 1, sizeof *works->rows)};
+    struct ss_launch_places *places = &works->places;
+    ss_launch_places_init(places, selection,
+                          &(struct ss_launch_places_options){.training = summary});
+    for (size_t i = 0; i < places->rows.count; i++) {
+        const struct ss_launch_place *place = &places->rows.data[i];
+        if (place->is_steady) {
+            uint32_t process = places->works.works.data[place->work].process;
+            const struct ss_model_range *call = &selection->model->ranges.data[place->call - 1];
+            ss_launch_sum_add(&works->rows[phase_of(summary, process, call->begin_ns)], place->ns);
+            ss_launch_sum_add(&works->steady, place->ns);
+        } else if (place->call != 0) {
+            ss_launch_sum_add(&works->elsewhere, place->ns);
+        }
+    }
+}
+
+static void phase_works_fini(struct phase_works *works)
+{
+    ss_launch_places_fini(&works->places);
+    ss_free(works->rows);
+}
+
+static void put_works(const struct phase_works *works, size_t phase, struct ss_cell *cells)
+{
+    const struct ss_launch_sum *sum = &works->rows[phase];
+    double steps = (double)works->places.steps;
+    if (works->places.steps == 0) {
+        return;
+    }
+    cells[SS_PHASE_DEVICE_PERCENT] =
+        ss_cell_real(works->steady.ns > 0 ? 100 * (double)sum->ns / (double)works->steady.ns : 0);
+    cells[SS_PHASE_DEVICE_TOTAL] = ss_cell_integer((int64_t)sum->ns);
+    cells[SS_PHASE_DEVICE_STEP] = ss_cell_integer((int64_t)(sum->ns / works->places.steps));
+    cells[SS_PHASE_DEVICE_STEP_WORKS] = ss_cell_real((double)sum->count / steps);
+}
+
+static void add_part(struct ss_sentence *note, const struct ss_launch_sum *sum, const char *what)
+{
+    if (sum->count > 0) {
+        ss_sentence_add(note, "; ");
+        ss_sentence_add_duration(note, sum->ns);
+        ss_sentence_add(note, what);
+    }
+}
+
+/* The work that the rows do not have. */
+static void note_other_works(const struct phase_works *works, struct ss_table *table)
+{
+    const struct ss_launch_sum *unlaunched = works->places.unlaunched;
+    if (works->steady.count == works->places.all.count) {
+        return;
+    }
+    struct ss_sentence *note = ss_table_add_note(table, SS_NOTE_ASIDE);
+    ss_sentence_add(note, "work of devices: ");
+    ss_sentence_add_duration(note, works->steady.ns);
+    ss_sentence_add(note, " launched in steady-state steps");
+    add_part(note, &works->elsewhere, " in other steps or between steps");
+    add_part(note, &unlaunched[SS_LAUNCH_BEFORE], " launched before the recording");
+    add_part(note, &unlaunched[SS_LAUNCH_LOST], " whose launch was not recorded");
+}
+
+/* --- phases ----------------------------------------------------------------------------------- */
+
 void ss_phases_table(const struct ss_step_summary *summary, const struct ss_selection *selection,
                      struct ss_table *table)
 {
-    *table = (struct ss_table){.name = "phase",
-                               .title = "Phases of a step",
-                               .is_of_program = true,
-                               .empty_text = no_steps,
-                               .columns = phase_columns,
-                               .column_count = SS_PHASE_COLUMNS};
+    struct phase_works works;
+    phase_works_init(&works, summary, selection);
+    bool has_works = works.places.rows.count > 0;
+    *table =
+        (struct ss_table){.name = "phase",
+                          .title = "Phases of a step",
+                          .is_of_program = true,
+                          .empty_text = no_steps,
+                          .columns = phase_columns,
+                          .column_count = has_works ? SS_PHASE_DEVICE_COLUMNS : SS_PHASE_COLUMNS};
     for (size_t i = 0; i < summary->phases.count && summary->steady > 0; i++) {
         const struct ss_step_phase *phase = &summary->phases.data[i];
         struct ss_cell *cells = ss_table_add_row(table);
@@ -160,5 +256,12 @@ void ss_phases_table(const struct ss_step_summary *summary, const struct ss_sele
         cells[SS_PHASE_MAX] = ss_cell_integer((int64_t)phase->max_ns);
         cells[SS_PHASE_STEPS] = ss_cell_integer((int64_t)phase->steps);
         put_line(selection->model, &phase->line, cells);
+        if (has_works) {
+            put_works(&works, i, cells);
+        }
     }
+    if (has_works && table->row_count > 0) {
+        note_other_works(&works, table);
+    }
+    phase_works_fini(&works);
 }

@@ -146,7 +146,14 @@ enum ss_phase_column {
     SS_PHASE_MEMORY_CHANGE,
     SS_PHASE_MEMORY_PEAK, /* the highest */
     SS_PHASE_MEAN_PM,     /* at 95 %; absent until analysis/step_series.h fills it */
-    SS_PHASE_COLUMNS
+    SS_PHASE_COLUMNS,
+    /* Of recordings with work of devices only: of the work that steady-state steps launched in the
+     * phase, wherever it ran */
+    SS_PHASE_DEVICE_PERCENT = SS_PHASE_COLUMNS, /* adds up to 100 */
+    SS_PHASE_DEVICE_TOTAL,
+    SS_PHASE_DEVICE_STEP, /* this and the next: mean per step that launched work */
+    SS_PHASE_DEVICE_STEP_WORKS,
+    SS_PHASE_DEVICE_COLUMNS
 };
 void ss_phases_table(const struct ss_step_summary *summary, const struct ss_selection *selection,
                      struct ss_table *table);

@@ -93,6 +93,7 @@ struct ss_table {
     double sample_step_ns;
     uint64_t shown_samples; /* 100 % of this table */
     uint64_t whole_ns;      /* the same in tables of times that have it */
+    uint64_t device_ns;     /* the same of times on devices; 0: none */
     /* In tables of operators: steps whose operators were recorded, and all steps. */
     uint64_t steps_recorded, steps;
     bool is_downsampled; /* too many operators: those of other steps were not loaded */

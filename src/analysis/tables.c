@@ -229,6 +229,12 @@ static const struct ss_table_choice call_sorts[] = {
     {"self_cpu_memory_usage", SS_OPERATORS_BY_CPU_BYTES},
     {"self_cuda_memory_usage", SS_OPERATORS_BY_DEVICE_BYTES},
     {"flops", SS_OPERATORS_BY_FLOPS},
+    {"self_cuda_time_total", SS_OPERATORS_BY_DEVICE_SELF},
+    {"cuda_time_total", SS_OPERATORS_BY_DEVICE_TOTAL},
+    {"cuda_time", SS_OPERATORS_BY_DEVICE_MEAN},
+    {"self_device_time_total", SS_OPERATORS_BY_DEVICE_SELF},
+    {"device_time_total", SS_OPERATORS_BY_DEVICE_TOTAL},
+    {"device_time", SS_OPERATORS_BY_DEVICE_MEAN},
     {NULL, 0}};
 
 /* Rows are always grouped by name. */

@@ -42,11 +42,38 @@ enum {
     OP_P95,
     OP_MAX,
     OP_BACKWARD,
+    OP_DEVICE_SHARE,
+    OP_DEVICE_SELF,
+    OP_DEVICE_TOTAL,
     OP_NAME,
     OP_PHASE,
     OP_OWNER,
     OP_COLUMNS
 };
+
+/* Of rows without any, the cells stay empty. */
+static void put_device_time(struct ss_text_table *text, size_t column, const struct ss_cell *cell)
+{
+    if (cell->type == SS_CELL_INTEGER && cell->integer != 0) {
+        ss_report_put_duration(text, column, cell);
+    }
+}
+
+static void put_device_share(struct ss_text_table *text, size_t column, const struct ss_cell *cell)
+{
+    if (cell->type == SS_CELL_REAL && cell->real > 0) {
+        ss_text_table_putf(text, column, ss_report_share_colour(cell->real), "%.1f%%", cell->real);
+    }
+}
+
+/* Per step where there are steps, as the times on the host. */
+static void put_operator_works(struct ss_text_table *text, const struct ss_cell *cells, bool steps)
+{
+    put_device_share(text, OP_DEVICE_SHARE, &cells[SS_OPERATOR_DEVICE_PERCENT]);
+    put_device_time(text, OP_DEVICE_SELF,
+                    &cells[steps ? SS_OPERATOR_STEP_DEVICE_SELF : SS_OPERATOR_DEVICE_SELF]);
+    put_device_time(text, OP_DEVICE_TOTAL, &cells[SS_OPERATOR_DEVICE_TOTAL]);
+}
 
 static void put_operator(struct ss_text_table *text, const struct ss_cell *cells)
 {
@@ -58,9 +85,12 @@ static void put_operator(struct ss_text_table *text, const struct ss_cell *cells
                                                  [OP_P95] = SS_OPERATOR_P95,
                                                  [OP_MAX] = SS_OPERATOR_MAX};
     bool has_steps = cells[SS_OPERATOR_STEP_PERCENT].type == SS_CELL_REAL;
+    const struct ss_cell *share =
+        &cells[has_steps ? SS_OPERATOR_STEP_PERCENT : SS_OPERATOR_SELF_PERCENT];
     ss_text_table_add_row(text, NULL);
-    put_share(text, OP_SHARE,
-              cells[has_steps ? SS_OPERATOR_STEP_PERCENT : SS_OPERATOR_SELF_PERCENT].real);
+    if (share->type == SS_CELL_REAL) {
+        put_share(text, OP_SHARE, share->real);
+    }
     for (size_t i = OP_PER_STEP; i <= OP_MAX; i++) {
         if (durations[i] != 0) {
             ss_report_put_duration(text, i, &cells[durations[i]]);
@@ -87,6 +117,8 @@ void ss_report_fill_operators(const struct ss_block *block, struct ss_text_table
     bool steps = ss_table_has_any(table, SS_OPERATOR_STEP_PERCENT);
     bool threads = ss_table_has_any(table, SS_OPERATOR_TID);
     bool owners = threads || ss_table_has_any(table, SS_OPERATOR_PID);
+    bool works = table->column_count > SS_OPERATOR_COLUMNS;
+    bool step_works = works && ss_table_has_any(table, SS_OPERATOR_STEP_DEVICE_SELF);
     const struct ss_text_column columns[OP_COLUMNS] = {
         [OP_SHARE] = {.title = steps ? "of step" : "self", .right = true},
         [OP_BAR] = {.title = "", .drops = true},
@@ -101,6 +133,10 @@ void ss_report_fill_operators(const struct ss_block *block, struct ss_text_table
         [OP_MAX] = {.title = "max", .right = true, .drops = true},
         [OP_BACKWARD] = {.title = ss_table_has_any(table, SS_OPERATOR_BACKWARD) ? "backward" : "",
                          .right = true},
+        [OP_DEVICE_SHARE] = {.title = works ? "of device" : "", .right = true},
+        [OP_DEVICE_SELF] = {.title = works ? step_works ? "per step" : "device self" : "",
+                            .right = true},
+        [OP_DEVICE_TOTAL] = {.title = works ? "device total" : "", .right = true},
         [OP_NAME] = {.title = "operator", .least = 16},
         [OP_PHASE] = {.title = ss_table_has_any(table, SS_OPERATOR_PHASE) ? "phase" : ""},
         [OP_OWNER] = {.title = threads  ? "pid/tid"
@@ -109,7 +145,11 @@ void ss_report_fill_operators(const struct ss_block *block, struct ss_text_table
                       .least = owners ? 8 : 0}};
     ss_text_table_init(text, columns, OP_COLUMNS);
     for (size_t row = 0; row < table->row_count; row++) {
-        put_operator(text, ss_table_cell(table, row, 0));
+        const struct ss_cell *cells = ss_table_cell(table, row, 0);
+        put_operator(text, cells);
+        if (works) {
+            put_operator_works(text, cells, step_works);
+        }
     }
 }
 
@@ -129,6 +169,9 @@ enum {
     MODULE_P50,
     MODULE_P95,
     MODULE_MAX,
+    MODULE_DEVICE_SHARE,
+    MODULE_DEVICE,
+    MODULE_DEVICE_BACKWARD,
     MODULE_NAME,
     MODULE_PHASE,
     MODULE_OWNER,
@@ -164,6 +207,14 @@ static void put_module(struct ss_text_table *text, const struct ss_cell *cells)
     ss_report_put_owner(text, MODULE_OWNER, &cells[SS_MODULE_PID]);
 }
 
+static void put_module_works(struct ss_text_table *text, const struct ss_cell *cells, bool steps)
+{
+    put_device_share(text, MODULE_DEVICE_SHARE, &cells[SS_MODULE_DEVICE_PERCENT]);
+    put_device_time(text, MODULE_DEVICE, &cells[steps ? SS_MODULE_STEP_DEVICE : SS_MODULE_DEVICE]);
+    put_device_time(text, MODULE_DEVICE_BACKWARD,
+                    &cells[steps ? SS_MODULE_STEP_DEVICE_BACKWARD : SS_MODULE_DEVICE_BACKWARD]);
+}
+
 void ss_report_fill_modules(const struct ss_block *block, struct ss_text_table *text)
 {
     const struct ss_table *table = &block->table.data;
@@ -171,6 +222,9 @@ void ss_report_fill_modules(const struct ss_block *block, struct ss_text_table *
     bool backward = ss_table_has_any(table, SS_MODULE_BACKWARD);
     bool threads = ss_table_has_any(table, SS_MODULE_TID);
     bool owners = threads || ss_table_has_any(table, SS_MODULE_PID);
+    bool works = table->column_count > SS_MODULE_COLUMNS;
+    bool step_works = works && ss_table_has_any(table, SS_MODULE_STEP_DEVICE);
+    bool backward_works = works && ss_table_has_any(table, SS_MODULE_DEVICE_BACKWARD);
     const struct ss_text_column columns[MODULE_COLUMNS] = {
         [MODULE_SHARE] = {.title = steps ? "of step" : "", .right = true},
         [MODULE_BAR] = {.title = "", .drops = true},
@@ -185,6 +239,9 @@ void ss_report_fill_modules(const struct ss_block *block, struct ss_text_table *
         [MODULE_P50] = {.title = "p50", .right = true, .drops = true},
         [MODULE_P95] = {.title = "p95", .right = true, .drops = true},
         [MODULE_MAX] = {.title = "max", .right = true, .drops = true},
+        [MODULE_DEVICE_SHARE] = {.title = works ? "of device" : "", .right = true},
+        [MODULE_DEVICE] = {.title = works ? "forward" : "", .right = true},
+        [MODULE_DEVICE_BACKWARD] = {.title = backward_works ? "backward" : "", .right = true},
         [MODULE_NAME] = {.title = "module", .least = 16},
         [MODULE_PHASE] = {.title = ss_table_has_any(table, SS_MODULE_PHASE) ? "phase" : ""},
         [MODULE_OWNER] = {.title = threads  ? "pid/tid"
@@ -199,5 +256,8 @@ void ss_report_fill_modules(const struct ss_block *block, struct ss_text_table *
             cells[SS_MODULE_BACKWARD] = (struct ss_cell){0};
         }
         put_module(text, cells);
+        if (works) {
+            put_module_works(text, ss_table_cell(table, row, 0), step_works);
+        }
     }
 }

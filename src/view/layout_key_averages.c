@@ -128,16 +128,18 @@ static void choose_flops_unit(const struct ss_table *table, struct key_layout *l
 
 static void lay_out(const struct ss_table *table, struct key_layout *layout)
 {
-    static const enum ss_key_averages_column order[SS_KEY_COLUMNS] = {
+    static const enum ss_key_averages_column order[] = {
         SS_KEY_NAME,         SS_KEY_SELF_PERCENT,
         SS_KEY_SELF,         SS_KEY_TOTAL_PERCENT,
         SS_KEY_TOTAL,        SS_KEY_MEAN,
+        SS_KEY_SELF_DEVICE,  SS_KEY_SELF_DEVICE_PERCENT,
+        SS_KEY_DEVICE_TOTAL, SS_KEY_DEVICE_MEAN,
         SS_KEY_CPU_BYTES,    SS_KEY_SELF_CPU_BYTES,
         SS_KEY_DEVICE_BYTES, SS_KEY_SELF_DEVICE_BYTES,
         SS_KEY_COUNT,        SS_KEY_SHAPES,
         SS_KEY_FLOPS};
     *layout = (struct key_layout){.count = 0};
-    for (size_t i = 0; i < SS_KEY_COLUMNS; i++) {
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         if (order[i] > SS_KEY_COUNT && !has_column(table, order[i])) {
             continue;
         }
@@ -176,11 +178,15 @@ static void print_key_cell(const struct key_layout *layout, size_t at, const str
         break;
     case SS_KEY_SELF_PERCENT:
     case SS_KEY_TOTAL_PERCENT:
+    case SS_KEY_SELF_DEVICE_PERCENT:
         fprintf(out, "%*.2f%%", KEY_WIDTH - 1, cell->real);
         break;
     case SS_KEY_SELF:
     case SS_KEY_TOTAL:
     case SS_KEY_MEAN:
+    case SS_KEY_SELF_DEVICE:
+    case SS_KEY_DEVICE_TOTAL:
+    case SS_KEY_DEVICE_MEAN:
         print_time(out, cell->real, "");
         break;
     case SS_KEY_COUNT:
@@ -205,16 +211,41 @@ static void print_key_cell(const struct key_layout *layout, size_t at, const str
 
 static void print_key_titles(const struct key_layout *layout, FILE *out)
 {
-    static const char *const titles[SS_KEY_COLUMNS] = {
-        "Name",          "Self CPU %",   "Self CPU", "CPU total %",  "CPU total",
-        "CPU time avg",  "# of Calls",   "CPU Mem",  "Self CPU Mem", "CUDA Mem",
-        "Self CUDA Mem", "Input Shapes", NULL};
+    static const char *const titles[SS_KEY_COLUMNS] = {[SS_KEY_NAME] = "Name",
+                                                       [SS_KEY_SELF_PERCENT] = "Self CPU %",
+                                                       [SS_KEY_SELF] = "Self CPU",
+                                                       [SS_KEY_TOTAL_PERCENT] = "CPU total %",
+                                                       [SS_KEY_TOTAL] = "CPU total",
+                                                       [SS_KEY_MEAN] = "CPU time avg",
+                                                       [SS_KEY_COUNT] = "# of Calls",
+                                                       [SS_KEY_CPU_BYTES] = "CPU Mem",
+                                                       [SS_KEY_SELF_CPU_BYTES] = "Self CPU Mem",
+                                                       [SS_KEY_DEVICE_BYTES] = "CUDA Mem",
+                                                       [SS_KEY_SELF_DEVICE_BYTES] = "Self CUDA Mem",
+                                                       [SS_KEY_SHAPES] = "Input Shapes",
+                                                       [SS_KEY_SELF_DEVICE] = "Self CUDA",
+                                                       [SS_KEY_SELF_DEVICE_PERCENT] = "Self CUDA %",
+                                                       [SS_KEY_DEVICE_TOTAL] = "CUDA total",
+                                                       [SS_KEY_DEVICE_MEAN] = "CUDA time avg"};
     for (size_t i = 0; i < layout->count; i++) {
         const char *title = titles[layout->columns[i]];
         title = title != NULL ? title : layout->flops_title;
         fprintf(out, "%*s  ", (int)layout->widths[i], title);
     }
     fprintf(out, "\n");
+}
+
+static void print_sum(const char *device, uint64_t ns, FILE *out)
+{
+    double us = (double)ns / 1000;
+    fprintf(out,
+            us >= 1e6   ? "Self %s time total: %.3fs\n"
+            : us >= 1e3 ? "Self %s time total: %.3fms\n"
+                        : "Self %s time total: %.3fus\n",
+            device,
+            us >= 1e6   ? us / 1e6
+            : us >= 1e3 ? us / 1e3
+                        : us);
 }
 
 void ss_report_print_key_averages(const struct ss_table *table, const struct ss_report_style *style,
@@ -234,12 +265,8 @@ void ss_report_print_key_averages(const struct ss_table *table, const struct ss_
         fprintf(out, "\n");
     }
     print_rule(out, &layout);
-    double us = (double)table->whole_ns / 1000;
-    fprintf(out,
-            us >= 1e6   ? "Self CPU time total: %.3fs\n"
-            : us >= 1e3 ? "Self CPU time total: %.3fms\n"
-                        : "Self CPU time total: %.3fus\n",
-            us >= 1e6   ? us / 1e6
-            : us >= 1e3 ? us / 1e3
-                        : us);
+    print_sum("CPU", table->whole_ns, out);
+    if (table->device_ns > 0) {
+        print_sum("CUDA", table->device_ns, out);
+    }
 }

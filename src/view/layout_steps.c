@@ -34,8 +34,20 @@ static void put_line_cells(struct ss_text_table *text, size_t column, const stru
 void ss_report_fill_phases(const struct ss_block *block, struct ss_text_table *text)
 {
     const struct ss_table *table = &block->table.data;
-    enum { LINE_SHARE = SS_PHASE_STEPS + 1, LINE, AT_END, CHANGE, PEAK, COUNT };
-    static const struct ss_text_column columns[COUNT] = {
+    enum {
+        DEVICE_SHARE = SS_PHASE_STEPS + 1,
+        DEVICE_STEP,
+        DEVICE_WORKS,
+        LINE_SHARE,
+        LINE,
+        AT_END,
+        CHANGE,
+        PEAK,
+        COUNT
+    };
+    bool works =
+        table->column_count > SS_PHASE_COLUMNS && ss_table_has_any(table, SS_PHASE_DEVICE_TOTAL);
+    const struct ss_text_column columns[COUNT] = {
         [SS_PHASE_NAME] = {.title = "phase", .least = 12},
         [SS_PHASE_PERCENT] = {.title = "share", .right = true},
         [SS_PHASE_TOTAL] = {.title = "total", .right = true},
@@ -44,6 +56,11 @@ void ss_report_fill_phases(const struct ss_block *block, struct ss_text_table *t
         [SS_PHASE_P95] = {.title = "p95", .right = true},
         [SS_PHASE_MAX] = {.title = "max", .right = true},
         [SS_PHASE_STEPS] = {.title = "in steps", .right = true},
+        [DEVICE_SHARE] = {.title = works ? "of device" : "", .right = true},
+        [DEVICE_STEP] = {.title = works ? "launched per step" : "",
+                         .short_title = works ? "launched" : NULL,
+                         .right = true},
+        [DEVICE_WORKS] = {.title = works ? "works" : "", .right = true},
         [LINE_SHARE] = {.title = "of its samples", .right = true},
         [LINE] = {.title = "are at", .least = 16},
         [AT_END] = {.title = "memory at its end", .short_title = "memory", .right = true},
@@ -60,6 +77,13 @@ void ss_report_fill_phases(const struct ss_block *block, struct ss_text_table *t
             ss_report_put_duration(text, c, &cells[c]);
         }
         ss_text_table_putf(text, SS_PHASE_STEPS, NULL, "%" PRId64, cells[SS_PHASE_STEPS].integer);
+        if (works) {
+            ss_text_table_putf(text, DEVICE_SHARE, NULL, "%.1f%%",
+                               cells[SS_PHASE_DEVICE_PERCENT].real);
+            ss_report_put_duration(text, DEVICE_STEP, &cells[SS_PHASE_DEVICE_STEP]);
+            ss_text_table_putf(text, DEVICE_WORKS, NULL, "%.4g",
+                               cells[SS_PHASE_DEVICE_STEP_WORKS].real);
+        }
         put_line_cells(text, LINE_SHARE, cells);
         for (size_t c = AT_END; c < memory; c++) {
             ss_report_put_bytes(text, c, &cells[SS_PHASE_MEMORY_END + (c - AT_END)], c == CHANGE);
