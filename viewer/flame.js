@@ -10,7 +10,7 @@ const SVG = 'http://www.w3.org/2000/svg', HTML = 'http://www.w3.org/1999/xhtml';
 const ROW = 18, BOX = 17, MARGIN = 12, FACT = 17, LEGEND = 20, PAD = 4;
 const SIDES = data.diff ? 2 : 1, FIELDS = 2 + 4 * SIDES;
 const KINDS = ['', 'all', 'process', 'thread', 'range'];
-const ORIGINS = ['your code', 'your code', 'standard library', 'package', 'native code'];
+const ORIGINS = ['your code', 'your code', 'standard library', 'package', 'native code', 'on the device:'];
 
 // ---- the boxes -----------------------------------------------------------------------------
 
@@ -117,11 +117,22 @@ function errorOfCell(cell, side) {
         all.total[side]);
 }
 function points(error) {
+    if (data.deviceTime) {
+        return ''; // measured, not sampled
+    }
     const p = 100 * error;
     return '± ' + (p >= 0.095 || p === 0 ? p.toFixed(1) : p.toFixed(2));
 }
 function count(n) {
     return n.toLocaleString('en-US');
+}
+// The weight of a box: nanoseconds on a device, or samples.
+function weight(n) {
+    if (!data.deviceTime) {
+        return count(n);
+    }
+    const [unit, name] = n >= 1e9 ? [1e9, ' s'] : n >= 1e6 ? [1e6, ' ms'] : n >= 1e3 ? [1e3, ' µs'] : [1, ' ns'];
+    return (n / unit).toPrecision(3).replace(/e\+?(\d+)$/, '') + name;
 }
 function seconds(samples) {
     if (!data.rate) {
@@ -137,7 +148,7 @@ function scaleOf(side) {
 function changeOf(cell) {
     const share = [0, 1].map((s) => cell.total[s] / scaleOf(s));
     const spread = [0, 1].map((s) => (state.bySamples ? share[s] : share[s] * (1 - share[s])) / scaleOf(s));
-    return {change: share[0] - share[1], error: 1.96 * Math.sqrt(Math.max(0, spread[0]) + Math.max(0, spread[1]))};
+    return {change: share[0] - share[1], error: data.deviceTime ? 0 : 1.96 * Math.sqrt(Math.max(0, spread[0]) + Math.max(0, spread[1]))};
 }
 function paintOf(cell) {
     if (data.diff) {
@@ -427,7 +438,7 @@ function draw() {
     caseButton.setAttribute('aria-pressed', String(state.matchCase));
     if (data.diff) {
         widthsButton.textContent = 'Widths: ' + (state.side ? 'baseline' : 'this one');
-        scaleButton.textContent = 'Compare: ' + (state.bySamples ? 'samples' : 'shares');
+        scaleButton.textContent = 'Compare: ' + (!state.bySamples ? 'shares' : data.deviceTime ? 'time' : 'samples');
     }
 }
 
@@ -501,9 +512,9 @@ function find() {
         return;
     }
     const s = state.side, whole = matched(0);
-    let text = percent(whole.sums[s] / all.total[s]) + ' ' +
-        points(errorOf(whole.sums[s] - whole.unread[s], all.total[s] - all.unread[s], all.total[s])) +
-        ' matched';
+    let text = [percent(whole.sums[s] / all.total[s]),
+        points(errorOf(whole.sums[s] - whole.unread[s], all.total[s] - all.unread[s], all.total[s])),
+        'matched'].filter((part) => part).join(' ');
     if (state.zoom) {
         const zoom = cells[state.zoom];
         let inside = false;
@@ -515,9 +526,9 @@ function find() {
     }
     found.textContent = text;
     found.title = (search.bad ? 'Not a regular expression: searched as plain text. ' : '') +
-        count(whole.n) + ' boxes, ' + count(whole.sums[s]) + ' samples' +
+        count(whole.n) + ' boxes, ' + weight(whole.sums[s]) + (data.deviceTime ? '' : ' samples') +
         (data.foldedShare > .0005 ? '; folded frames (' + percent(data.foldedShare) +
-            ' of the samples) cannot be searched' : '');
+            (data.deviceTime ? ' of the time' : ' of the samples') + ') cannot be searched' : '');
 }
 
 // ---- details -------------------------------------------------------------------------------
@@ -532,7 +543,7 @@ function row(table, ...fields) {
     fields.forEach((field, i) => html('td', i ? 'n' : '', field, tr));
 }
 function sharesRow(table, what, samples, cell, side, error) {
-    row(table, what, count(samples), percent(samples / all.total[side]), error, seconds(samples));
+    row(table, what, weight(samples), percent(samples / all.total[side]), error, seconds(samples));
 }
 
 function describe(cell) {
@@ -557,7 +568,8 @@ function describe(cell) {
     if (data.diff) {
         const d = changeOf(cell), noise = Math.abs(d.change) <= d.error;
         row(table, 'change', '', (d.change > 0 ? '+' : d.change < 0 ? '−' : '') + (100 * Math.abs(d.change)).toFixed(2) +
-            (state.bySamples ? ' %' : ' points'), '± ' + (100 * d.error).toFixed(2), noise ? 'noise' : '');
+            (state.bySamples ? ' %' : ' points'), data.deviceTime ? '' : '± ' + (100 * d.error).toFixed(2),
+        noise && !data.deviceTime ? 'noise' : '');
     }
     if (!data.diff && cell.waiting[0] > 0) {
         row(table, 'waiting', count(cell.waiting[0]), percent(cell.waiting[0] / cell.total[0]), 'of it', '');

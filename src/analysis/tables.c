@@ -5,6 +5,7 @@
 #include "analysis/counters.h"
 #include "analysis/flops.h"
 #include "analysis/hotspots.h"
+#include "analysis/kernel_lines.h"
 #include "analysis/loader_workers.h"
 #include "analysis/memories.h"
 #include "analysis/modules.h"
@@ -435,6 +436,16 @@ const struct ss_table_kind ss_table_kinds[] = {
      .hides_steps = true,
      .is_in_diff = true,
      .build = ss_build_kernels},
+    {.id = "kernel-line",
+     .summary = "lines of Python by the time of the kernels and copies that they launched",
+     .needs = OF_STEPS,
+     .accepts = SS_ACCEPTS_THREAD,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .sorts = ss_kernel_line_sorts,
+     .sort = SS_KERNEL_LINES_BY_TOTAL,
+     .hides_steps = true,
+     .build = ss_build_kernel_lines},
     {.id = "memcpy",
      .summary = "copies from and to devices: time, size and bandwidth",
      .needs = OF_STEPS,

@@ -5,6 +5,7 @@
 #include "analysis/device_overview.h"
 #include "analysis/device_steps.h"
 #include "analysis/device_waits.h"
+#include "analysis/kernel_lines.h"
 #include "analysis/kernel_metrics.h"
 
 const struct ss_table_choice ss_work_sorts[] = {
@@ -22,6 +23,15 @@ const struct ss_table_choice ss_work_groups[] = {{"name", 0},
 const struct ss_table_choice ss_api_groups[] = {
     {"name", 0}, {"process", SS_WORK_BY_PROCESS}, {"thread", SS_WORK_BY_THREAD}, {NULL, 0}};
 const struct ss_table_choice ss_metric_groups[] = {{"name", 0}, {"base", 1}, {NULL, 0}};
+
+const struct ss_table_choice ss_kernel_line_sorts[] = {
+    {"total", SS_KERNEL_LINES_BY_TOTAL},
+    {"kernels", SS_KERNEL_LINES_BY_KERNELS},
+    {"step", SS_KERNEL_LINES_BY_STEP},
+    {"backward", SS_KERNEL_LINES_BY_BACKWARD},
+    {"communication", SS_KERNEL_LINES_BY_COMMUNICATION},
+    {"copy", SS_KERNEL_LINES_BY_COPY},
+    {NULL, 0}};
 
 static size_t build_work(const struct ss_table_input *input, unsigned types,
                          struct ss_table *tables)
@@ -80,6 +90,14 @@ size_t ss_build_device_waits(const struct ss_table_input *input, struct ss_table
 size_t ss_build_device_collectives(const struct ss_table_input *input, struct ss_table *tables)
 {
     ss_device_collectives_table(input->selection, input->options->max_rows, &tables[0]);
+    return 1;
+}
+
+size_t ss_build_kernel_lines(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_kernel_lines_options lines = {.sort = (enum ss_kernel_line_sort)input->options->sort,
+                                            .max_rows = input->options->max_rows};
+    ss_kernel_lines_table(input->selection, input->training, &lines, &tables[0]);
     return 1;
 }
 

@@ -8,7 +8,7 @@
 #include "analysis/tables.h"
 
 extern const struct ss_table_choice ss_work_sorts[], ss_work_groups[], ss_api_groups[],
-    ss_metric_groups[];
+    ss_metric_groups[], ss_kernel_line_sorts[];
 
 size_t ss_build_kernels(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_copies(const struct ss_table_input *input, struct ss_table *tables);
@@ -19,6 +19,7 @@ size_t ss_build_api(const struct ss_table_input *input, struct ss_table *tables)
 size_t ss_build_device_steps(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_device_waits(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_device_collectives(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_kernel_lines(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_gpus(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_streams(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_metrics(const struct ss_table_input *input, struct ss_table *tables);

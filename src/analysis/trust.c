@@ -270,7 +270,8 @@ static void find_problems(struct ss_trust *trust, const struct ss_model *model, 
             add_problem(trust, SS_PROBLEM_FAILED, path, "it ended before the program did");
         }
     }
-    bool may_lack_samples = input->kind == SS_INPUT_IMPORT && summary->events > 0;
+    bool may_lack_samples = (input->kind == SS_INPUT_IMPORT && summary->events > 0) ||
+                            model->weight != SS_WEIGHT_SAMPLES;
     if (input->samples == 0 && trust->selection->filtered == 0 && !may_lack_samples) {
         add_problem(trust, SS_PROBLEM_NO_SAMPLES, path, why_no_samples(model, index));
     }

@@ -33,6 +33,7 @@ static const struct ss_option options[] = {
     {"threads", 't', NULL, "thread labels in raw and flamegraph", NULL, false},
     {"subprocesses", 's', NULL, "process labels in raw also when there is only one process", NULL,
      false},
+    SS_READING_WEIGHT_OPTION,
     SS_READING_FRAME_OPTIONS,
     SS_READING_FILTER_OPTIONS("until"),
     {0}};
@@ -94,6 +95,14 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
     request->reading.load.keep_samples = request->format->wants_samples;
     request->reading.load.no_tracks =
         !request->format->wants_samples && !request->format->wants_tracks;
+    if (!ss_reading_parse_weight(arguments, &request->reading)) {
+        return false;
+    }
+    if (request->reading.weight != SS_WEIGHT_SAMPLES && !request->format->weighs) {
+        ss_cli_usage(arguments, "--weight is for raw, flamegraph and speedscope, not for %s",
+                     request->format->name);
+        return false;
+    }
     return true;
 }
 

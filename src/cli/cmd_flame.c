@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/device_stacks.h"
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/reading.h"
@@ -17,6 +18,7 @@ static const struct ss_option options[] = {
      false},
     {"normalize", 0, "BY",
      "a difference compares shares of the total, or samples (default total; key n)", NULL, false},
+    SS_READING_WEIGHT_OPTION,
     {"threads", 't', NULL, "a box for each thread", NULL, false},
     {"under", 0, "WHAT",
      "ranges: boxes for the annotated ranges around each sample, above its frames (default "
@@ -70,6 +72,14 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
     flame->ranges = under == 1;
     request->reading.load.sample_ranges = flame->ranges;
     request->reading.load.no_tracks = !flame->ranges;
+    if (!ss_reading_parse_weight(arguments, &request->reading)) {
+        return false;
+    }
+    if (flame->ranges && request->reading.weight != SS_WEIGHT_SAMPLES) {
+        ss_cli_usage(arguments, "--weight gpu has the annotations around each launch: leave "
+                                "--under ranges out");
+        return false;
+    }
     flame->no_processes = ss_arguments_has(arguments, "no-processes");
     flame->colors = (enum ss_flame_scheme)colors;
     flame->base_widths = widths == 1;
@@ -141,6 +151,9 @@ static enum ss_status load_and_draw(const struct ss_arguments *arguments,
     enum ss_status status = ss_reading_load(arguments, &request->reading, model, &input, err);
     if (status == SS_OK && is_diff) {
         status = ss_model_add_input(base_model, request->baseline, &request->reading.load, err);
+        if (status == SS_OK && request->reading.weight == SS_WEIGHT_DEVICE_NS) {
+            ss_device_stacks_weigh(base_model);
+        }
     }
     if (status == SS_OK) {
         status = check_ranges(model, request, err);
@@ -160,8 +173,9 @@ static enum ss_status load_and_draw(const struct ss_arguments *arguments,
         ss_free(output);
     }
     if (status == SS_OK) {
-        int of_base = is_diff ? ss_reading_report_problems(arguments, &base, false) : 0;
-        int of_now = ss_reading_report_problems(arguments, &now, false);
+        bool of_tracks = request->reading.weight != SS_WEIGHT_SAMPLES;
+        int of_base = is_diff ? ss_reading_report_problems(arguments, &base, of_tracks) : 0;
+        int of_now = ss_reading_report_problems(arguments, &now, of_tracks);
         *exit_status = of_now != 0 ? of_now : of_base;
     }
     ss_selection_fini(&now);
@@ -196,6 +210,8 @@ static const char *const examples[] = {
     "which functions cost most, over all callers",
     "stepscope flame --diff before.pftrace after.pftrace",
     "what became slower (red) and faster (blue)",
+    "stepscope flame --weight gpu trace.json.gz",
+    "the time of the GPU by the code that launched it",
     NULL};
 
 const struct ss_command ss_command_flame = {
@@ -207,7 +223,9 @@ const struct ss_command ss_command_flame = {
         "browser it has zoom (click), search with the matched share (Ctrl-F), details, keyboard "
         "control and links to the current view. INPUT is a stepscope trace, a py-spy raw "
         "(folded) file, or a folder of either; the default is the newest recording in the "
-        "current folder.\n\nA box is as wide as its share of the samples. Boxes too narrow to "
+        "current folder.\n\nA box is as wide as its share of the samples; with --weight gpu, of "
+        "the "
+        "time of devices, by the code that launched it. Boxes too narrow to "
         "see are folded into \"…(n frames)\", so that the file stays below 1 MB whatever the "
         "input; the subtitle says so.\n\nExit status: 0, or 3 when the recording failed, is "
         "damaged or was not closed (the graph is drawn anyway).",

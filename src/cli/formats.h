@@ -37,6 +37,7 @@ struct ss_format_row {
     bool wants_tracks;        /* without the samples, which the format cannot hold */
     bool one_program;         /* in a file: several become files in a folder */
     bool is_folder;           /* also one file is written into a folder */
+    bool weighs;              /* stacks by weight: enum ss_total_weight */
     enum ss_idle_policy idle; /* the idle samples that count by default in `export` */
     enum ss_status (*write)(const struct ss_selection *selection,
                             const struct ss_format_options *options, struct ss_sink *sink,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/device_stacks.h"
 #include "analysis/trust.h"
 #include "base/terminal.h"
 #include "cli/progress.h"
@@ -117,6 +118,28 @@ bool ss_reading_parse(const struct ss_arguments *arguments, const char *end_opti
     return true;
 }
 
+bool ss_reading_parse_weight(const struct ss_arguments *arguments, struct ss_reading *reading)
+{
+    static const char *const names[] = {"samples", "gpu", NULL};
+    static const char *const of_samples[] = {"idle", "i", "gil"};
+    int index;
+    if (!ss_arguments_get_choice(arguments, "weight", names, 0, &index)) {
+        return false;
+    }
+    reading->weight = index == 1 ? SS_WEIGHT_DEVICE_NS : SS_WEIGHT_SAMPLES;
+    for (size_t i = 0; index == 1 && i < sizeof of_samples / sizeof *of_samples; i++) {
+        if (ss_arguments_has(arguments, of_samples[i])) {
+            ss_cli_usage(arguments, "%s%s selects samples, which --weight gpu does not show",
+                         of_samples[i][1] == '\0' ? "-" : "--", of_samples[i]);
+            return false;
+        }
+    }
+    if (index == 1) {
+        reading->load.no_tracks = false;
+    }
+    return true;
+}
+
 enum ss_status ss_reading_newest(const struct ss_arguments *arguments,
                                  const struct ss_reading *reading, struct ss_strbuf *path,
                                  struct ss_error *err)
@@ -212,6 +235,9 @@ enum ss_status ss_reading_load_paths(const struct ss_arguments *arguments,
     ss_progress_end(&progress);
     if (status == SS_OK && !reading->is_again) {
         warn_axes(arguments, model);
+    }
+    if (status == SS_OK && reading->weight == SS_WEIGHT_DEVICE_NS) {
+        ss_device_stacks_weigh(model);
     }
     return status;
 }

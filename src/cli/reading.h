@@ -53,8 +53,17 @@
             false                                                                                  \
     }
 
+/* For commands that draw or export stacks: ss_reading_parse_weight requires it. */
+#define SS_READING_WEIGHT_OPTION                                                                   \
+    {                                                                                              \
+        "weight", 0, "OF",                                                                         \
+            "samples, or gpu: the time of devices by the code that launched it (default samples)", \
+            NULL, false                                                                            \
+    }
+
 struct ss_reading {
     struct ss_model_load load;
+    enum ss_total_weight weight; /* ss_reading_load applies it */
     struct ss_selection_options selection;
     struct ss_frame_style frames;
     bool is_again; /* the name of the newest recording is printed already */
@@ -66,6 +75,8 @@ bool ss_reading_parse_filters(const struct ss_arguments *arguments, const char *
 /* False: a usage error was printed. `idle` is the command's own default. */
 bool ss_reading_parse(const struct ss_arguments *arguments, const char *end_option,
                       enum ss_idle_policy idle, struct ss_reading *reading);
+/* After ss_reading_parse. False: a usage error was printed. */
+bool ss_reading_parse_weight(const struct ss_arguments *arguments, struct ss_reading *reading);
 /* Loads the positional inputs, or the newest recording here (and prints its name). `*named` is the
  * first input's path, borrowed from the model. */
 enum ss_status ss_reading_load(const struct ss_arguments *arguments,

@@ -290,6 +290,23 @@ void ss_model_add_total(struct ss_model *model, const struct ss_model_total *tot
     model->totals.data[*last - 1].records += total->records;
 }
 
+void ss_model_clear_samples(struct ss_model *model, enum ss_total_weight weight)
+{
+    struct ss_model_index *index = model->index;
+    ss_vec_clear(&model->totals);
+    ss_vec_clear(&model->lines);
+    ss_vec_clear(&model->samples);
+    ss_vec_clear(&index->last_totals);
+    ss_free(index->totals.ids);
+    index->totals = (struct ss_slots){0};
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        model->inputs.data[i].samples = 0;
+        model->inputs.data[i].rate_hz = 0;
+    }
+    model->filtered_samples = 0;
+    model->weight = weight;
+}
+
 bool ss_model_has_events(const struct ss_model *model)
 {
     for (size_t i = 0; i < model->inputs.count; i++) {

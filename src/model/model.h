@@ -386,6 +386,12 @@ static inline double ss_model_real(const struct ss_model_value *value)
     return value->is_integer ? (double)value->integer : value->real;
 }
 
+/* What the samples of totals count. */
+enum ss_total_weight {
+    SS_WEIGHT_SAMPLES,
+    SS_WEIGHT_DEVICE_NS /* time on devices, by what launched it (analysis/device_stacks.h) */
+};
+
 struct ss_model {
     struct ss_intern strings;
     struct ss_vec_of(struct ss_model_input) inputs;
@@ -396,6 +402,7 @@ struct ss_model {
     struct ss_vec_of(struct ss_model_frame) frames;
     struct ss_vec_of(struct ss_model_stack) stacks;
     struct ss_vec_of(struct ss_model_total) totals; /* in order of first appearance */
+    enum ss_total_weight weight;
     struct ss_vec_of(struct ss_model_line) lines;
     struct ss_vec_of(struct ss_model_sample) samples;
     /* With sample_phases; in file order, the first 2^20. */
@@ -491,6 +498,8 @@ uint32_t ss_model_frame_id(struct ss_model *model, const struct ss_model_frame *
 uint32_t ss_model_stack_id(struct ss_model *model, uint32_t parent, uint32_t frame);
 uint32_t ss_model_path_id(struct ss_model *model, uint32_t parent, uint32_t name);
 void ss_model_add_total(struct ss_model *model, const struct ss_model_total *total);
+/* Removes all samples: totals, lines and stored ones. What counts in their place is added next. */
+void ss_model_clear_samples(struct ss_model *model, enum ss_total_weight weight);
 
 /* The field (enum ss_event_field_id) of an event with this payload; NULL: it has none. */
 const struct ss_model_field *ss_model_field_of(const struct ss_model *model, uint32_t payload,

@@ -12,7 +12,8 @@ enum ss_code_origin {
     SS_ORIGIN_USER,    /* none of the below: "your own code" */
     SS_ORIGIN_STDLIB,  /* frozen and built-in modules too */
     SS_ORIGIN_PACKAGE, /* site-packages, dist-packages */
-    SS_ORIGIN_NATIVE
+    SS_ORIGIN_NATIVE,
+    SS_ORIGIN_DEVICE /* runs on a device: kernels, copies, memsets */
 };
 
 /* `path` as in a code object (traces). */

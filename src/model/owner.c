@@ -47,6 +47,7 @@ enum ss_code_owner ss_owner_of(enum ss_code_origin origin, struct ss_strview pat
                     SS_OWNER_LIBRARY);
     case SS_ORIGIN_NATIVE: /* compiled parts of packages serve Python code, which has its owner */
         return ss_module_is(module, "torch/") ? SS_OWNER_TORCH : SS_OWNER_NATIVE;
+    case SS_ORIGIN_DEVICE:
     case SS_ORIGIN_UNKNOWN:
         break;
     }

@@ -21,6 +21,8 @@ static const char *category_of(const struct ss_model_frame *frame)
         return "package";
     case SS_ORIGIN_NATIVE:
         return "native";
+    case SS_ORIGIN_DEVICE:
+        return "device";
     default:
         return "user";
     }

@@ -11,6 +11,7 @@ enum palette {
     PACKAGE,
     STDLIB,
     NATIVE,
+    DEVICE,
     FUNCTION,
     WARM,
     GROUP,
@@ -37,6 +38,7 @@ static const struct palette_row palettes[PALETTES] = {
     [PACKAGE] = {'p', 22, 135, 10, 3, 0.835, 0.078, 0.45, 0.080, -0.03, 0.003},
     [STDLIB] = {'s', 1, 255, 0, 3, 0.865, 0.018, 0.42, 0.020, -0.028, 0.002},
     [NATIVE] = {'n', 2, 22, 14, 3, 0.84, 0.062, 0.44, 0.058, -0.03, 0.003},
+    [DEVICE] = {'k', 3, 265, -65, 3, 0.80, 0.115, 0.48, 0.11, -0.03, 0.003},
     [FUNCTION] = {'h', 36, 0, 10, 3, 0.84, 0.085, 0.46, 0.085, -0.03, 0.003},
     [WARM] = {'r', 8, 28, 9, 3, 0.83, 0.125, 0.50, 0.105, -0.03, 0.004},
     [GROUP] = {'g', 1, 265, 0, 3, 0.90, 0.012, 0.38, 0.016, -0.03, 0.004},
@@ -77,6 +79,8 @@ static enum palette palette_of_origin(enum ss_code_origin origin)
         return PACKAGE;
     case SS_ORIGIN_NATIVE:
         return NATIVE;
+    case SS_ORIGIN_DEVICE:
+        return DEVICE;
     default:
         return USER;
     }
@@ -93,6 +97,11 @@ ss_flame_class ss_flame_class_of(const struct ss_flame_tree *tree,
         return class_at(GROUP, 0, label->kind == SS_FLAME_ALL ? 0 : (int)label->kind - 1);
     }
     uint32_t function = hash_of(tree, label->name);
+    if (label->origin == SS_ORIGIN_DEVICE && scheme != SS_FLAME_BY_FUNCTION) {
+        const char *kind = ss_intern_text(&tree->strings, label->package);
+        int hue = kind[0] == 'k' ? 0 : kind[2] == 'm' ? 1 : 2; /* kernels, communication, copies */
+        return class_at(DEVICE, hue, (int)(function % 3));
+    }
     switch (scheme) {
     case SS_FLAME_BY_ORIGIN:
         return class_at(palette_of_origin(label->origin), 0, 0);

@@ -98,6 +98,7 @@ static void write_head(const struct ss_flame_picture *picture, struct ss_sink *s
                    ss_flame_is_diff(picture) ? "true" : "false",
                    options->inverted ? "true" : "false", options->width_px == 0 ? "true" : "false",
                    options->reverse ? "true" : "false");
+    ss_sink_format(sink, ",\n\"deviceTime\":%s", ss_flame_is_of_device(picture) ? "true" : "false");
     ss_sink_format(sink, ",\n\"baseWidths\":%s,\"bySamples\":%s,\"rate\":%g,\"foldedShare\":%.6g",
                    options->base_widths ? "true" : "false", options->by_samples ? "true" : "false",
                    picture->rate_hz,

@@ -59,6 +59,7 @@ static void put_title(struct ss_flame_picture *picture, const struct ss_trust *t
         append_clean_text(&picture->title, options->title);
         return;
     }
+    ss_strbuf_append_text(&picture->title, ss_flame_is_of_device(picture) ? "Device time: " : "");
     if (trust->all.command[0] != '\0' && trust->inputs.count == 1) {
         append_clean_text(&picture->title, trust->all.command);
     } else {
@@ -111,6 +112,11 @@ static void put_amount(struct ss_flame_picture *picture, const struct ss_trust *
 {
     struct ss_strbuf *fact = new_fact(picture);
     uint64_t samples = picture->tree.nodes.data[0].total[SS_FLAME_NOW];
+    if (ss_flame_is_of_device(picture)) {
+        ss_text_append_duration(fact, samples);
+        ss_strbuf_append_text(fact, " of device time, by the code that launched it");
+        return;
+    }
     append_noun(fact, samples, "sample", "s");
     if (trust->all.processes > 1 || trust->all.threads > 1) {
         ss_strbuf_append_text(fact, " of ");
@@ -151,17 +157,16 @@ static void put_meaning(struct ss_flame_picture *picture)
 {
     const struct ss_flame_options *options = picture->options;
     const char *inner = options->inverted ? "above" : "below";
+    bool is_device = ss_flame_is_of_device(picture);
     struct ss_strbuf *fact = new_fact(picture);
+    ss_strbuf_append_format(fact, "A box's width is its share of the %s; ",
+                            is_device ? "device time" : "samples");
     if (options->reverse) {
-        ss_strbuf_append_format(fact,
-                                "A box's width is its share of the samples; outermost is where "
-                                "the time was spent, %s it its callers",
-                                inner);
+        ss_strbuf_append_format(fact, "outermost is %s, %s it its callers",
+                                is_device ? "what ran" : "where the time was spent", inner);
     } else {
-        ss_strbuf_append_format(fact,
-                                "A box's width is its share of the samples; what a function "
-                                "called is %s it",
-                                inner);
+        ss_strbuf_append_format(fact, "what a function called%s is %s it",
+                                is_device ? " and launched" : "", inner);
     }
 }
 
@@ -171,7 +176,14 @@ static void put_difference(struct ss_flame_picture *picture)
     ss_strbuf_append_text(fact, "Against ");
     append_inputs(fact, picture->base->model);
     ss_strbuf_append_text(fact, " (");
-    append_noun(fact, picture->tree.nodes.data[0].total[SS_FLAME_BASE], "sample", "s");
+    uint64_t all = picture->tree.nodes.data[0].total[SS_FLAME_BASE];
+    if (ss_flame_is_of_device(picture)) {
+        ss_text_append_duration(fact, all);
+        ss_strbuf_append_format(fact, "), compared by %s",
+                                picture->options->by_samples ? "time" : "share of the total");
+        return;
+    }
+    append_noun(fact, all, "sample", "s");
     ss_strbuf_append_format(fact, "), compared by %s; within the 95 %% uncertainty boxes are grey",
                             picture->options->by_samples ? "samples" : "share of the total");
 }
@@ -187,6 +199,14 @@ static void put_left_out(struct ss_flame_picture *picture)
                    {selection->filtered, " filtered out"},
                    {selection->frameless, " without Python frames"}};
     struct ss_strbuf *fact = NULL;
+    if (ss_flame_is_of_device(picture)) {
+        if (selection->filtered > 0) {
+            fact = new_fact(picture);
+            ss_text_append_duration(fact, selection->filtered);
+            ss_strbuf_append_text(fact, " filtered out");
+        }
+        return;
+    }
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         if (reasons[i].samples == 0) {
             continue;
@@ -289,7 +309,7 @@ static struct ss_strview legend_text(struct ss_flame_picture *picture, const str
     if (share->origin == SS_ORIGIN_STDLIB) {
         return ss_strview_of("standard library");
     }
-    if (share->origin == SS_ORIGIN_PACKAGE ||
+    if (share->origin == SS_ORIGIN_PACKAGE || share->origin == SS_ORIGIN_DEVICE ||
         (share->origin == SS_ORIGIN_NATIVE && package.length > 0)) {
         return package;
     }
@@ -312,7 +332,10 @@ static void put_difference_legend(struct ss_flame_picture *picture)
 {
     push_legend(picture, ss_flame_class_diff(SS_FLAME_DIFF_STEPS), ss_strview_of("grew"), 0);
     push_legend(picture, ss_flame_class_diff(-SS_FLAME_DIFF_STEPS), ss_strview_of("shrank"), 0);
-    push_legend(picture, ss_flame_class_diff(0), ss_strview_of("no difference above the noise"), 0);
+    push_legend(picture, ss_flame_class_diff(0),
+                ss_strview_of(ss_flame_is_of_device(picture) ? "no difference"
+                                                             : "no difference above the noise"),
+                0);
 }
 
 /* Self time by package; returns the samples of waiting nodes, which are in no package. */

@@ -19,6 +19,11 @@ bool ss_flame_is_diff(const struct ss_flame_picture *picture)
     return picture->base != NULL;
 }
 
+bool ss_flame_is_of_device(const struct ss_flame_picture *picture)
+{
+    return picture->now->model->weight == SS_WEIGHT_DEVICE_NS;
+}
+
 bool ss_flame_is_waiting(const struct ss_flame_node *node)
 {
     return node->waiting[SS_FLAME_NOW] > 0 &&
@@ -40,6 +45,7 @@ static int diff_step(const struct ss_flame_picture *picture, const struct ss_fla
         variance += scale[side] > 0 && spread > 0 ? spread / scale[side] : 0;
     }
     double difference = share[SS_FLAME_NOW] - share[SS_FLAME_BASE];
+    variance = ss_flame_is_of_device(picture) ? 0 : variance; /* it is measured, not sampled */
     if (fabs(difference) <= 1.96 * sqrt(variance) || difference == 0) {
         return 0;
     }

@@ -41,6 +41,8 @@ struct ss_flame_picture {
 };
 
 bool ss_flame_is_diff(const struct ss_flame_picture *picture);
+/* Widths are time on devices, not samples. */
+bool ss_flame_is_of_device(const struct ss_flame_picture *picture);
 /* Idle in more than half of its samples: shown in grey. */
 bool ss_flame_is_waiting(const struct ss_flame_node *node);
 ss_flame_class ss_flame_cell_class(const struct ss_flame_picture *picture,

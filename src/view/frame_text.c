@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/device_api.h"
 #include "base/utf8.h"
 
 enum { FOLDED_NAME_BYTES = 64 * 1024 };
@@ -164,6 +165,14 @@ static struct ss_strview library_name(struct ss_strview path)
     return path;
 }
 
+static struct ss_strview kind_of_work(struct ss_strview name)
+{
+    enum ss_event_type type = ss_device_work_type(name);
+    return ss_strview_of(type == SS_EVENT_TYPE_copy || type == SS_EVENT_TYPE_memset ? "copies"
+                         : ss_device_kernel_communicates(name) ? "communication"
+                                                               : "kernels");
+}
+
 struct ss_strview ss_frame_package(const struct ss_model *model, const struct ss_model_frame *frame)
 {
     struct ss_strview file = ss_intern_get(&model->strings, frame->file);
@@ -174,6 +183,8 @@ struct ss_strview ss_frame_package(const struct ss_model *model, const struct ss
         return ss_strview_of("Python");
     case SS_ORIGIN_NATIVE:
         return library_name(file);
+    case SS_ORIGIN_DEVICE:
+        return kind_of_work(ss_intern_get(&model->strings, frame->function));
     case SS_ORIGIN_PACKAGE:
         if (find_after(file, "/site-packages/", &rest) ||
             find_after(file, "/dist-packages/", &rest)) {

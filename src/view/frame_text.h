@@ -40,7 +40,8 @@ void ss_process_append_folded(struct ss_strbuf *out, const struct ss_model *mode
 void ss_thread_append_folded(struct ss_strbuf *out, const struct ss_model *model, uint32_t thread);
 
 /* "torch", "numpy", the library of a native frame, the top folder or file of the user's code;
- * "Python" for the standard library. */
+ * "Python" for the standard library; "kernels", "communication" or "copies" for what runs on a
+ * device. */
 struct ss_strview ss_frame_package(const struct ss_model *model,
                                    const struct ss_model_frame *frame);
 

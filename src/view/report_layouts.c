@@ -26,6 +26,7 @@ static const struct ss_report_layout layouts[] = {
     {.table = "memory", .fill = ss_report_fill_memories},
     {.table = "memory-phase", .fill = ss_report_fill_memory_phases},
     {.table = "kernel", .fill = ss_report_fill_work},
+    {.table = "kernel-line", .fill = ss_report_fill_kernel_lines},
     {.table = "memcpy", .fill = ss_report_fill_work},
     {.table = "memset", .fill = ss_report_fill_work},
     {.table = "gpu-memory", .fill = ss_report_fill_work},

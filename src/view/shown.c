@@ -25,7 +25,16 @@ enum ss_status ss_fail_no_samples(const struct ss_selection *selection, struct s
     const char *path =
         model->inputs.count > 0 ? ss_model_text(model, model->inputs.data[0].path) : "the input";
     if (selection->recorded == 0) {
-        return ss_fail(err, SS_E_EMPTY, "%s holds no samples", path);
+        return model->weight == SS_WEIGHT_DEVICE_NS
+                   ? ss_fail(err, SS_E_EMPTY,
+                             "%s holds no work of a device: record it with torch.profiler "
+                             "(record --torch-profiler), or take a trace that has kernels",
+                             path)
+                   : ss_fail(err, SS_E_EMPTY, "%s holds no samples", path);
+    }
+    if (model->weight == SS_WEIGHT_DEVICE_NS) {
+        return ss_fail(err, SS_E_EMPTY,
+                       "no work of a device in %s is left: the filters exclude all of it", path);
     }
     return ss_fail(err, SS_E_EMPTY,
                    "no sample of %s is left: %llu idle (-i shows them), %llu without the "

@@ -72,7 +72,9 @@ static void write_frames(struct ss_speedscope_writing *writing)
             writing->number_of_frame[frame] = *number;
         }
     }
-    ss_speedscope_range_frames(writing);
+    if (model->weight == SS_WEIGHT_SAMPLES) {
+        ss_speedscope_range_frames(writing);
+    }
     ss_sink_text(writing->sink, "]},\n");
     ss_pair_ids_fini(&numbers);
     ss_free(visited);
@@ -192,7 +194,8 @@ static void write_untimed(struct ss_speedscope_writing *writing, uint32_t thread
     if (sum == 0) {
         return;
     }
-    begin_profile(writing, thread, "none", 0, sum);
+    begin_profile(writing, thread, model->weight == SS_WEIGHT_DEVICE_NS ? "nanoseconds" : "none", 0,
+                  sum);
     bool first = true;
     for (uint32_t row = chains->head[thread]; row != 0; row = chains->next[row - 1]) {
         write_stack(writing, model->totals.data[row - 1].stack, first);
@@ -228,13 +231,16 @@ static void write_profiles(struct ss_speedscope_writing *writing)
     for (uint32_t thread = 0; thread < model->threads.count && !ss_sink_failed(writing->sink);
          thread++) {
         uint32_t input = ss_thread_input(model, thread);
-        if (input < model->inputs.count && model->inputs.data[input].is_untimed) {
+        bool is_untimed = input < model->inputs.count && model->inputs.data[input].is_untimed;
+        if (is_untimed || model->weight != SS_WEIGHT_SAMPLES) {
             write_untimed(writing, thread, &chains);
         } else {
             write_timed(writing, thread);
         }
     }
-    ss_speedscope_write_ranges(writing);
+    if (model->weight == SS_WEIGHT_SAMPLES) {
+        ss_speedscope_write_ranges(writing);
+    }
     ss_sink_text(writing->sink, "]}\n");
     ss_free(chains.head);
     ss_free(chains.next);
@@ -248,10 +254,15 @@ static void write_head(struct ss_speedscope_writing *writing)
     if (name == NULL) {
         name = trust.all.command[0] != '\0' ? trust.all.command : "stepscope";
     }
+    bool is_device = writing->selection->model->weight == SS_WEIGHT_DEVICE_NS;
+    struct ss_strbuf title;
+    ss_strbuf_init(&title, 1 << 20);
+    ss_strbuf_append_format(&title, "%s%s", is_device ? "device time: " : "", name);
     ss_sink_text(writing->sink,
                  "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
                  "\"exporter\":\"stepscope " SS_VERSION "\",\n\"name\":");
-    ss_json_write_string(writing->sink, ss_strview_of(name));
+    ss_json_write_string(writing->sink, (struct ss_strview){title.data, title.length});
+    ss_strbuf_fini(&title);
     ss_sink_text(writing->sink, ",\n\"activeProfileIndex\":0,\n");
     ss_trust_fini(&trust);
 }
@@ -260,7 +271,8 @@ enum ss_status ss_view_speedscope(const struct ss_selection *selection,
                                   const struct ss_speedscope_options *options, struct ss_sink *sink,
                                   struct ss_error *err)
 {
-    if (selection->shown == 0 && !ss_speedscope_has_ranges(selection)) {
+    bool may_be_empty = selection->model->weight == SS_WEIGHT_SAMPLES;
+    if (selection->shown == 0 && !(may_be_empty && ss_speedscope_has_ranges(selection))) {
         return ss_fail_no_samples(selection, err);
     }
     struct ss_speedscope_writing writing = {
