@@ -45,7 +45,7 @@ void ss_stack_field_each(const char *stack, bool (*add)(void *context, struct ss
     json_decref(list);
 }
 
-/* The higher, the more a frame tells; 0: it has no place. */
+/* The frame of the highest rank counts; 0: it has no place. */
 enum rank { NO_PLACE, INNER_CODE, LIBRARY, OWN_CODE };
 
 /* What torch.compile generated is no code of the user's. */

@@ -5,7 +5,6 @@
 #include "analysis/counters.h"
 #include "analysis/flops.h"
 #include "analysis/hotspots.h"
-#include "analysis/kernel_lines.h"
 #include "analysis/loader_workers.h"
 #include "analysis/memories.h"
 #include "analysis/modules.h"
@@ -13,6 +12,7 @@
 #include "analysis/range_rows.h"
 #include "analysis/ranges.h"
 #include "analysis/step_series.h"
+#include "analysis/tables_calls.h"
 #include "analysis/tables_devices.h"
 #include "analysis/tables_memory.h"
 #include "base/shared_names.h"
@@ -209,44 +209,6 @@ static const struct ss_table_choice range_groups[] = {
     {"path", SS_GROUP_PATH},       {"name", SS_GROUP_NAME},     {"thread", SS_GROUP_THREAD},
     {"process", SS_GROUP_PROCESS}, {"domain", SS_GROUP_DOMAIN}, {NULL, 0}};
 
-/* stepscope's own words, then those of torch.profiler's table(sort_by=…). */
-static const struct ss_table_choice call_sorts[] = {
-    {"self", SS_OPERATORS_BY_SELF},
-    {"total", SS_OPERATORS_BY_TOTAL},
-    {"mean", SS_OPERATORS_BY_MEAN},
-    {"calls", SS_OPERATORS_BY_CALLS},
-    {"min", SS_OPERATORS_BY_MIN},
-    {"p50", SS_OPERATORS_BY_P50},
-    {"p95", SS_OPERATORS_BY_P95},
-    {"max", SS_OPERATORS_BY_MAX},
-    {"step", SS_OPERATORS_BY_STEP},
-    {"backward", SS_OPERATORS_BY_BACKWARD},
-    {"name", SS_OPERATORS_BY_NAME},
-    {"self_cpu_time_total", SS_OPERATORS_BY_SELF},
-    {"cpu_time_total", SS_OPERATORS_BY_TOTAL},
-    {"cpu_time", SS_OPERATORS_BY_MEAN},
-    {"count", SS_OPERATORS_BY_CALLS},
-    {"key", SS_OPERATORS_BY_NAME},
-    {"self_cpu_memory_usage", SS_OPERATORS_BY_CPU_BYTES},
-    {"self_cuda_memory_usage", SS_OPERATORS_BY_DEVICE_BYTES},
-    {"flops", SS_OPERATORS_BY_FLOPS},
-    {"self_cuda_time_total", SS_OPERATORS_BY_DEVICE_SELF},
-    {"cuda_time_total", SS_OPERATORS_BY_DEVICE_TOTAL},
-    {"cuda_time", SS_OPERATORS_BY_DEVICE_MEAN},
-    {"self_device_time_total", SS_OPERATORS_BY_DEVICE_SELF},
-    {"device_time_total", SS_OPERATORS_BY_DEVICE_TOTAL},
-    {"device_time", SS_OPERATORS_BY_DEVICE_MEAN},
-    {NULL, 0}};
-
-/* Rows are always grouped by name. */
-static const struct ss_table_choice call_groups[] = {{"name", 0},
-                                                     {"process", SS_CALLS_BY_PROCESS},
-                                                     {"thread", SS_CALLS_BY_THREAD},
-                                                     {"phase", SS_CALLS_BY_PHASE},
-                                                     {NULL, 0}};
-static const struct ss_table_choice key_averages_groups[] = {
-    {"name", 0}, {"shapes", SS_CALLS_BY_SHAPES}, {NULL, 0}};
-
 /* The counter "operators recorded" marks the steps whose operators were recorded. */
 static const char *const step_tracks[] = {ss_domain_torch, ss_counter_operators_recorded,
                                           SS_MEMORY_TRACKS, NULL};
@@ -377,9 +339,9 @@ const struct ss_table_kind ss_table_kinds[] = {
      .accepts = SS_ACCEPTS_THREAD,
      .idle = SS_IDLE_MAIN,
      .rows = 20,
-     .sorts = call_sorts,
+     .sorts = ss_call_sorts,
      .sort = SS_OPERATORS_BY_STEP,
-     .groups = call_groups,
+     .groups = ss_call_groups,
      .tracks = operator_tracks,
      .is_in_diff = true,
      .build = build_operators},
@@ -390,9 +352,9 @@ const struct ss_table_kind ss_table_kinds[] = {
      .accepts = SS_ACCEPTS_THREAD,
      .idle = SS_IDLE_MAIN,
      .rows = 100,
-     .sorts = call_sorts,
+     .sorts = ss_call_sorts,
      .sort = SS_OPERATORS_BY_SELF,
-     .groups = key_averages_groups,
+     .groups = ss_key_averages_groups,
      .tracks = key_averages_tracks,
      .quantities = SS_MEMORY_QUANTITIES,
      .hides_steps = true,
@@ -403,9 +365,9 @@ const struct ss_table_kind ss_table_kinds[] = {
      .accepts = SS_ACCEPTS_THREAD,
      .idle = SS_IDLE_MAIN,
      .rows = 20,
-     .sorts = call_sorts,
+     .sorts = ss_call_sorts,
      .sort = SS_OPERATORS_BY_STEP,
-     .groups = call_groups,
+     .groups = ss_call_groups,
      .tracks = module_tracks,
      .is_in_diff = true,
      .build = build_modules},

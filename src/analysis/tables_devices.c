@@ -5,7 +5,6 @@
 #include "analysis/device_overview.h"
 #include "analysis/device_steps.h"
 #include "analysis/device_waits.h"
-#include "analysis/kernel_lines.h"
 #include "analysis/kernel_metrics.h"
 
 const struct ss_table_choice ss_work_sorts[] = {

@@ -5,6 +5,7 @@
 #define SS_ANALYSIS_TABLES_DEVICES_H
 
 #include "analysis/device_tables.h"
+#include "analysis/kernel_lines.h"
 #include "analysis/tables.h"
 
 extern const struct ss_table_choice ss_work_sorts[], ss_work_groups[], ss_api_groups[],

@@ -235,6 +235,12 @@ static const char *why_no_samples(const struct ss_model *model, uint32_t index)
                : "";
 }
 
+static bool may_lack_samples(const struct ss_model *model, const struct ss_model_input *input)
+{
+    return (input->kind == SS_INPUT_IMPORT && input->summary.events > 0) ||
+           model->weight != SS_WEIGHT_SAMPLES;
+}
+
 static void find_problems(struct ss_trust *trust, const struct ss_model *model, uint32_t index)
 {
     const struct ss_model_input *input = &model->inputs.data[index];
@@ -270,9 +276,7 @@ static void find_problems(struct ss_trust *trust, const struct ss_model *model, 
             add_problem(trust, SS_PROBLEM_FAILED, path, "it ended before the program did");
         }
     }
-    bool may_lack_samples = (input->kind == SS_INPUT_IMPORT && summary->events > 0) ||
-                            model->weight != SS_WEIGHT_SAMPLES;
-    if (input->samples == 0 && trust->selection->filtered == 0 && !may_lack_samples) {
+    if (input->samples == 0 && trust->selection->filtered == 0 && !may_lack_samples(model, input)) {
         add_problem(trust, SS_PROBLEM_NO_SAMPLES, path, why_no_samples(model, index));
     }
 }

@@ -41,19 +41,40 @@ struct request {
     const char *output;   /* NULL: beside the input */
 };
 
+/* What the boxes are: what --under and --weight request. */
+static bool parse_boxes(const struct ss_arguments *arguments, struct request *request)
+{
+    static const char *const under_names[] = {"nothing", "ranges", NULL};
+    int under;
+    if (!ss_arguments_get_choice(arguments, "under", under_names, 0, &under)) {
+        return false;
+    }
+    request->flame.ranges = under == 1;
+    request->reading.load.sample_ranges = request->flame.ranges;
+    request->reading.load.no_tracks = !request->flame.ranges;
+    if (!ss_reading_parse_weight(arguments, &request->reading)) {
+        return false;
+    }
+    if (request->flame.ranges && request->reading.weight != SS_WEIGHT_SAMPLES) {
+        ss_cli_usage(arguments, "--weight gpu has the annotations around each launch: leave "
+                                "--under ranges out");
+        return false;
+    }
+    return true;
+}
+
 static bool parse(const struct ss_arguments *arguments, struct request *request)
 {
     static const char *const widths_names[] = {"this", "baseline", NULL};
     static const char *const normalize_names[] = {"total", "samples", NULL};
-    static const char *const under_names[] = {"nothing", "ranges", NULL};
-    int widths, normalize, colors, under;
+    int widths, normalize, colors;
     *request = (struct request){.flame = {.size = sizeof request->flame}};
     struct ss_flame_options *flame = &request->flame;
     request->baseline = ss_arguments_get(arguments, "diff");
     request->output = ss_arguments_get(arguments, "output");
     if (!ss_reading_parse(arguments, "to", SS_IDLE_MAIN, &request->reading) ||
         !ss_arguments_get_choice(arguments, "widths", widths_names, 0, &widths) ||
-        !ss_arguments_get_choice(arguments, "under", under_names, 0, &under) ||
+        !parse_boxes(arguments, request) ||
         !ss_arguments_get_choice(arguments, "normalize", normalize_names, 0, &normalize) ||
         !ss_arguments_get_choice(arguments, "colors", ss_flame_scheme_names, 0, &colors) ||
         !ss_arguments_get_number(arguments, "width", 200, 20000, 0, &flame->width_px) ||
@@ -69,17 +90,6 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
     flame->inverted = ss_arguments_has(arguments, "inverted");
     flame->reverse = ss_arguments_has(arguments, "reverse");
     flame->threads = ss_arguments_has(arguments, "threads");
-    flame->ranges = under == 1;
-    request->reading.load.sample_ranges = flame->ranges;
-    request->reading.load.no_tracks = !flame->ranges;
-    if (!ss_reading_parse_weight(arguments, &request->reading)) {
-        return false;
-    }
-    if (flame->ranges && request->reading.weight != SS_WEIGHT_SAMPLES) {
-        ss_cli_usage(arguments, "--weight gpu has the annotations around each launch: leave "
-                                "--under ranges out");
-        return false;
-    }
     flame->no_processes = ss_arguments_has(arguments, "no-processes");
     flame->colors = (enum ss_flame_scheme)colors;
     flame->base_widths = widths == 1;
@@ -140,6 +150,16 @@ static enum ss_status check_ranges(const struct ss_model *model, const struct re
                    ss_model_text(model, model->inputs.data[0].path));
 }
 
+static enum ss_status load_baseline(const struct request *request, struct ss_model *model,
+                                    struct ss_error *err)
+{
+    SS_TRY(ss_model_add_input(model, request->baseline, &request->reading.load, err));
+    if (request->reading.weight == SS_WEIGHT_DEVICE_NS) {
+        ss_device_stacks_weigh(model);
+    }
+    return SS_OK;
+}
+
 static enum ss_status load_and_draw(const struct ss_arguments *arguments,
                                     const struct request *request, struct ss_model *model,
                                     struct ss_model *base_model, int *exit_status,
@@ -150,10 +170,7 @@ static enum ss_status load_and_draw(const struct ss_arguments *arguments,
     bool is_diff = request->baseline != NULL;
     enum ss_status status = ss_reading_load(arguments, &request->reading, model, &input, err);
     if (status == SS_OK && is_diff) {
-        status = ss_model_add_input(base_model, request->baseline, &request->reading.load, err);
-        if (status == SS_OK && request->reading.weight == SS_WEIGHT_DEVICE_NS) {
-            ss_device_stacks_weigh(base_model);
-        }
+        status = load_baseline(request, base_model, err);
     }
     if (status == SS_OK) {
         status = check_ranges(model, request, err);

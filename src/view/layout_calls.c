@@ -111,6 +111,7 @@ static void put_operator(struct ss_text_table *text, const struct ss_cell *cells
     ss_report_put_owner(text, OP_OWNER, &cells[SS_OPERATOR_PID]);
 }
 
+/* Long: one line for each column. */
 void ss_report_fill_operators(const struct ss_block *block, struct ss_text_table *text)
 {
     const struct ss_table *table = &block->table.data;
@@ -215,6 +216,7 @@ static void put_module_works(struct ss_text_table *text, const struct ss_cell *c
                     &cells[steps ? SS_MODULE_STEP_DEVICE_BACKWARD : SS_MODULE_DEVICE_BACKWARD]);
 }
 
+/* Long: one line for each column. */
 void ss_report_fill_modules(const struct ss_block *block, struct ss_text_table *text)
 {
     const struct ss_table *table = &block->table.data;

@@ -31,23 +31,43 @@ static void put_line_cells(struct ss_text_table *text, size_t column, const stru
     }
 }
 
+/* The columns of phases after those of the table. */
+enum {
+    DEVICE_SHARE = SS_PHASE_STEPS + 1,
+    DEVICE_STEP,
+    DEVICE_WORKS,
+    LINE_SHARE,
+    LINE,
+    AT_END,
+    CHANGE,
+    PEAK,
+    PHASE_COLUMNS
+};
+
+static void put_phase(struct ss_text_table *text, const struct ss_cell *cells, bool has_works)
+{
+    ss_text_table_add_row(text, NULL);
+    ss_text_table_put(text, SS_PHASE_NAME, cells[SS_PHASE_NAME].text, NULL);
+    ss_text_table_putf(text, SS_PHASE_PERCENT, NULL, "%.1f%%", cells[SS_PHASE_PERCENT].real);
+    for (size_t c = SS_PHASE_TOTAL; c <= SS_PHASE_MAX; c++) {
+        ss_report_put_duration(text, c, &cells[c]);
+    }
+    ss_text_table_putf(text, SS_PHASE_STEPS, NULL, "%" PRId64, cells[SS_PHASE_STEPS].integer);
+    if (has_works) {
+        ss_text_table_putf(text, DEVICE_SHARE, NULL, "%.1f%%", cells[SS_PHASE_DEVICE_PERCENT].real);
+        ss_report_put_duration(text, DEVICE_STEP, &cells[SS_PHASE_DEVICE_STEP]);
+        ss_text_table_putf(text, DEVICE_WORKS, NULL, "%.4g",
+                           cells[SS_PHASE_DEVICE_STEP_WORKS].real);
+    }
+    put_line_cells(text, LINE_SHARE, cells);
+}
+
 void ss_report_fill_phases(const struct ss_block *block, struct ss_text_table *text)
 {
     const struct ss_table *table = &block->table.data;
-    enum {
-        DEVICE_SHARE = SS_PHASE_STEPS + 1,
-        DEVICE_STEP,
-        DEVICE_WORKS,
-        LINE_SHARE,
-        LINE,
-        AT_END,
-        CHANGE,
-        PEAK,
-        COUNT
-    };
     bool works =
         table->column_count > SS_PHASE_COLUMNS && ss_table_has_any(table, SS_PHASE_DEVICE_TOTAL);
-    const struct ss_text_column columns[COUNT] = {
+    const struct ss_text_column columns[PHASE_COLUMNS] = {
         [SS_PHASE_NAME] = {.title = "phase", .least = 12},
         [SS_PHASE_PERCENT] = {.title = "share", .right = true},
         [SS_PHASE_TOTAL] = {.title = "total", .right = true},
@@ -66,25 +86,12 @@ void ss_report_fill_phases(const struct ss_block *block, struct ss_text_table *t
         [AT_END] = {.title = "memory at its end", .short_title = "memory", .right = true},
         [CHANGE] = {.title = "change", .right = true},
         [PEAK] = {.title = "peak", .right = true}};
-    size_t memory = ss_table_cell(table, 0, SS_PHASE_MEMORY)->type == SS_CELL_TEXT ? COUNT : AT_END;
+    size_t memory =
+        ss_table_cell(table, 0, SS_PHASE_MEMORY)->type == SS_CELL_TEXT ? PHASE_COLUMNS : AT_END;
     ss_text_table_init(text, columns, memory);
     for (size_t row = 0; row < table->row_count; row++) {
         const struct ss_cell *cells = ss_table_cell(table, row, 0);
-        ss_text_table_add_row(text, NULL);
-        ss_text_table_put(text, SS_PHASE_NAME, cells[SS_PHASE_NAME].text, NULL);
-        ss_text_table_putf(text, SS_PHASE_PERCENT, NULL, "%.1f%%", cells[SS_PHASE_PERCENT].real);
-        for (size_t c = SS_PHASE_TOTAL; c <= SS_PHASE_MAX; c++) {
-            ss_report_put_duration(text, c, &cells[c]);
-        }
-        ss_text_table_putf(text, SS_PHASE_STEPS, NULL, "%" PRId64, cells[SS_PHASE_STEPS].integer);
-        if (works) {
-            ss_text_table_putf(text, DEVICE_SHARE, NULL, "%.1f%%",
-                               cells[SS_PHASE_DEVICE_PERCENT].real);
-            ss_report_put_duration(text, DEVICE_STEP, &cells[SS_PHASE_DEVICE_STEP]);
-            ss_text_table_putf(text, DEVICE_WORKS, NULL, "%.4g",
-                               cells[SS_PHASE_DEVICE_STEP_WORKS].real);
-        }
-        put_line_cells(text, LINE_SHARE, cells);
+        put_phase(text, cells, works);
         for (size_t c = AT_END; c < memory; c++) {
             ss_report_put_bytes(text, c, &cells[SS_PHASE_MEMORY_END + (c - AT_END)], c == CHANGE);
         }

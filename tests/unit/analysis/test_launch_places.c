@@ -92,7 +92,7 @@ static void test_places(void **state)
     launched_fini(&made);
 }
 
-/* Work that another thread launched, or none that is known, belongs to no selected thread. */
+/* Work of another thread, or of an unknown one, belongs to no selected thread. */
 static void test_places_of_a_thread(void **state)
 {
     (void)state;
