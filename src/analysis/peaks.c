@@ -1,27 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Peak rates from the vendors' data sheets: matrix units, 16-bit floats, without sparsity. */
+/* The peak rates of what computes a training. */
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/device_peaks.h"
 #include "analysis/flops.h"
-
-/* The first entry applies whose words all occur in the driver's name of the device. */
-static const struct {
-    const char *words[2];
-    double tflops_per_s;
-    const char *of;
-} gpus[] = {
-    {{"H200", NULL}, 989.4, "H200 in 16-bit floats"},
-    {{"H100", "NVL"}, 835.5, "H100 NVL in 16-bit floats"},
-    {{"H100", "PCIe"}, 756.5, "H100 PCIe in 16-bit floats"},
-    {{"H100", NULL}, 989.4, "H100 SXM in 16-bit floats"},
-    {{"A100", NULL}, 312, "A100 in 16-bit floats"},
-    {{"V100", NULL}, 125, "V100 in 16-bit floats"},
-    {{"L40S", NULL}, 362, "L40S in 16-bit floats"},
-    {{"NVIDIA L4", NULL}, 121, "L4 in 16-bit floats"},
-    {{"A10", NULL}, 125, "A10 in 16-bit floats"},
-    {{"T4", NULL}, 65, "T4 in 16-bit floats"},
-};
 
 /* Per core and cycle, in 32-bit floats: two multiply-add units. */
 static const struct {
@@ -29,31 +12,14 @@ static const struct {
     int flops_per_cycle;
 } cpus[] = {{"AVX512", 64}, {"AVX2", 32}};
 
-/* Matches whole words: "A10" is not in "A100". */
-static bool has_word(struct ss_strview name, const char *word)
-{
-    size_t length = strlen(word);
-    for (size_t i = 0; i + length <= name.length; i++) {
-        char after = i + length < name.length ? name.data[i + length] : ' ';
-        char before = i > 0 ? name.data[i - 1] : ' ';
-        if (memcmp(name.data + i, word, length) == 0 && (after == ' ' || after == '-') &&
-            (before == ' ' || before == '-')) {
-            return true;
-        }
-    }
-    return false;
-}
-
+/* In 16-bit floats, by matrix units: trainings on such devices rarely use others. */
 struct ss_peak ss_peak_of_gpu(struct ss_strview name)
 {
     struct ss_peak peak = {0};
-    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
-        if (has_word(name, gpus[i].words[0]) &&
-            (gpus[i].words[1] == NULL || has_word(name, gpus[i].words[1]))) {
-            peak.flops_per_s = gpus[i].tflops_per_s * 1e12;
-            snprintf(peak.of, sizeof peak.of, "%s", gpus[i].of);
-            break;
-        }
+    const struct ss_device_peaks *peaks = ss_device_peaks_of(name, 0);
+    if (peaks != NULL) {
+        peak.flops_per_s = ss_device_peak(peaks, SS_DATATYPE_FP16, true);
+        snprintf(peak.of, sizeof peak.of, "%s in 16-bit floats", peaks->name);
     }
     return peak;
 }

@@ -15,6 +15,7 @@
 #include "analysis/tables_calls.h"
 #include "analysis/tables_devices.h"
 #include "analysis/tables_memory.h"
+#include "analysis/tables_roofline.h"
 #include "base/shared_names.h"
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -517,6 +518,16 @@ const struct ss_table_kind ss_table_kinds[] = {
      .idle = SS_IDLE_MAIN,
      .is_in_diff = true,
      .build = ss_build_gpus},
+    {.id = "roofline",
+     .summary = "kernels against the peaks of their device: FLOPs and bytes estimated from shapes",
+     .needs = OF_STEPS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .sorts = ss_roofline_sorts,
+     .sort = SS_ROOFLINE_SORT_TIME,
+     .groups = ss_roofline_groups,
+     .hides_steps = true,
+     .build = ss_build_roofline},
     {.id = "memory",
      .summary = "memory of processes and devices, and by phase",
      .needs = OF_STEPS,

@@ -422,6 +422,42 @@ static struct ss_chrome_thread *main_thread(struct ss_chrome_rows *rows, uint32_
     return best;
 }
 
+static bool is_described(const struct ss_chrome_device *device)
+{
+    return device->model != NULL && device->model[0] != '\0';
+}
+
+/* What devices are that a file does not describe, such as those with another number than it says:
+ * like the ones that it describes, if these are all alike. NULL: unknown. */
+static const struct ss_chrome_device *common_device(const struct ss_chrome_rows *rows)
+{
+    const struct ss_chrome_device *common = NULL;
+    for (uint32_t i = 0; i < rows->devices.count; i++) {
+        const struct ss_chrome_device *device = &rows->devices.data[i];
+        if (is_described(device) && common != NULL && strcmp(device->model, common->model) != 0) {
+            return NULL;
+        }
+        common = is_described(device) ? device : common;
+    }
+    return common;
+}
+
+static void finish_devices(struct ss_chrome_rows *rows)
+{
+    const struct ss_chrome_device *common = common_device(rows);
+    for (uint32_t i = 0; i < rows->devices.count; i++) {
+        struct ss_chrome_device *device = &rows->devices.data[i];
+        if (device->row != 0 && common != NULL && !is_described(device)) {
+            ss_free(device->model);
+            device->model = ss_strdup(common->model);
+            device->memory_bytes = common->memory_bytes;
+        }
+        if (device->row != 0) {
+            put_device(rows, device);
+        }
+    }
+}
+
 void ss_chrome_rows_finish(struct ss_chrome_rows *rows, int64_t rank, int64_t world_size)
 {
     rows->rank = rank;
@@ -436,9 +472,5 @@ void ss_chrome_rows_finish(struct ss_chrome_rows *rows, int64_t rank, int64_t wo
             put_thread(rows, thread, true);
         }
     }
-    for (uint32_t i = 0; i < rows->devices.count; i++) {
-        if (rows->devices.data[i].row != 0) {
-            put_device(rows, &rows->devices.data[i]);
-        }
-    }
+    finish_devices(rows);
 }

@@ -36,6 +36,7 @@ static const struct ss_report_layout layouts[] = {
     {.table = "allocator", .fill = ss_report_fill_present},
     {.table = "allocation", .fill = ss_report_fill_present},
     {.table = "memory-step", .fill = ss_report_fill_present},
+    {.table = "roofline", .fill = ss_report_fill_roofline},
     {.table = NULL, .fill = ss_report_fill_any},
 };
 

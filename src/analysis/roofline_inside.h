@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the roofline. Private to roofline*.c. */
+#ifndef SS_ANALYSIS_ROOFLINE_INSIDE_H
+#define SS_ANALYSIS_ROOFLINE_INSIDE_H
+
+#include "analysis/roofline.h"
+
+/* How surely a kernel does the work of its operator. */
+enum ss_roofline_role { SS_ROLE_PREPARES, SS_ROLE_UNKNOWN, SS_ROLE_COMPUTES, SS_ROLES };
+
+/* A call of an operator that has an estimate, and its kernels. */
+struct ss_roofline_call {
+    uint32_t range;
+    const struct ss_operator_work *work;
+    enum ss_roofline_role role; /* of the kernels that do the work: the highest there is */
+    uint64_t ns[SS_ROLES], kernels[SS_ROLES];
+    enum ss_datatype type;  /* as these kernels compute */
+    unsigned untyped_bytes; /* of an element whose type is not recorded; 0: unknown */
+};
+
+struct ss_roofline_building {
+    const struct ss_selection *selection;
+    const struct ss_model *model;
+    struct ss_range_finder finder;
+    struct ss_sequences sequences;
+    struct ss_operator_calls calls;
+    struct ss_device_works works;
+    struct ss_vec_of(struct ss_roofline_call) known; /* calls that have kernels */
+    uint32_t *known_of;                              /* by range: index into `known`, plus one */
+    uint32_t *owners; /* by work: the operator's range plus one; with an estimate or not; 0: none */
+    uint8_t *gaps;    /* by work: enum ss_roofline_gap, where its owner is no known call */
+    uint8_t *families; /* by name: enum ss_kernel_family plus one; 0: not asked yet */
+    const struct ss_device_peaks **peaks; /* by device; NULL: unknown */
+};
+
+void ss_roofline_building_init(struct ss_roofline_building *building,
+                               const struct ss_selection *selection);
+void ss_roofline_building_fini(struct ss_roofline_building *building);
+/* The family of a kernel, by its name. */
+enum ss_kernel_family ss_roofline_family(struct ss_roofline_building *building, uint32_t name);
+/* The role of a kernel in a call with this work. */
+enum ss_roofline_role ss_roofline_role(struct ss_roofline_building *building,
+                                       const struct ss_operator_work *work, uint32_t name);
+static inline bool ss_roofline_counts(const struct ss_device_work *work)
+{
+    return work->work_class == SS_WORK_COMPUTE && work->type == SS_EVENT_TYPE_kernel;
+}
+
+void ss_roofline_steps_find(struct ss_roofline_steps *steps, struct ss_roofline_building *building,
+                            const struct ss_step_summary *training);
+
+#endif
