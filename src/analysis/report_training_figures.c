@@ -186,6 +186,28 @@ static void put_memory(const struct ss_memory *memory, const struct ss_training_
 /* --- the training ----------------------------------------------------------------------------- */
 
 /* null: floating-point operations were not counted. */
+/* Estimated from shapes; null where the program counted FLOPs itself, or shapes are unknown. */
+static void put_roofline(const struct ss_roofline_steps *steps, struct ss_figure *training)
+{
+    if (steps->steps == 0) {
+        ss_figure_put_null(training, "estimated_flops");
+        return;
+    }
+    struct ss_figure *object = ss_figure_put_object(training, "estimated_flops");
+    ss_figure_put_real(object, "per_step", steps->flops / (double)steps->steps);
+    ss_figure_put_real(object, "again_per_step", steps->again_flops / (double)steps->steps);
+    ss_figure_put_count(object, "steps", steps->steps);
+    ss_figure_put_real(object, "rate_flops_per_s", ss_roofline_rate(steps));
+    ss_figure_put_text(object, "datatype", ss_datatype_name(steps->type));
+    ss_figure_put_text(object, "backward",
+                       steps->is_forward_only ? "none"
+                       : steps->is_assumed    ? "assumed"
+                                              : "from its own shapes");
+    ss_figure_put_known(object, "mfu_percent", ss_roofline_mfu(steps));
+    ss_figure_put_text(object, "peak_of", steps->peaks != NULL ? steps->peaks->name : "");
+    ss_figure_put_real(object, "unknown_percent", steps->unknown_percent);
+}
+
 static void put_flops(const struct ss_flops_figures *figures, struct ss_figure *training)
 {
     if (figures->steps == 0) {
@@ -219,6 +241,7 @@ static void put_diagnosis(const struct ss_report_parts *parts, struct ss_figure 
         put_memory(&facts->memories.rows.data[i], facts, memories);
     }
     put_flops(&facts->flops, training);
+    put_roofline(&facts->roofline, training);
     ss_report_put_device(&facts->device, training);
     ss_report_put_throughput(&facts->throughput, training);
 }

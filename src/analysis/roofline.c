@@ -183,10 +183,6 @@ static void add_kernel(struct summing *summing, size_t index)
             set_work(&share, call, part_of(call, work, are_together));
         }
     }
-    bool is_product = share.family == SS_KERNEL_MATMUL || share.family == SS_KERNEL_CONVOLUTION ||
-                      share.family == SS_KERNEL_ATTENTION;
-    summing->roofline->product_ns += is_product ? share.ns : 0;
-    summing->roofline->unknown_product_ns += is_product && known == 0 ? share.ns : 0;
     add_share(summing, owner != 0 ? owner : work->launch, work->name, &share);
 }
 
@@ -273,7 +269,11 @@ void ss_roofline_fini(struct ss_roofline *roofline)
     ss_intern_fini(&roofline->names);
 }
 
-bool ss_roofline_is_partial(const struct ss_roofline *roofline)
+void ss_roofline_find_steps(struct ss_roofline_steps *steps, const struct ss_selection *selection,
+                            const struct ss_step_summary *training)
 {
-    return 20 * roofline->unknown_product_ns > roofline->product_ns;
+    struct ss_roofline_building building;
+    ss_roofline_building_init(&building, selection);
+    ss_roofline_steps_find(steps, &building, training);
+    ss_roofline_building_fini(&building);
 }

@@ -61,7 +61,8 @@ struct ss_roofline_steps {
     enum ss_datatype type; /* of most FLOPs */
     double peak_flops;     /* what the devices could do in that time; 0: unknown */
     const struct ss_device_peaks *peaks; /* of the first process */
-    double unknown_percent;              /* of the time of all kernels that compute: no estimate */
+    double unknown_percent; /* of the time of kernels that multiply, by their names, in the whole
+                             * recording: those without an estimate */
 };
 
 struct ss_roofline {
@@ -69,9 +70,7 @@ struct ss_roofline {
     struct ss_intern names;
     struct ss_vec_of(struct ss_roofline_row) rows; /* in order of their first kernel */
     uint64_t total_ns, estimated_ns;               /* of kernels that compute, each once */
-    uint64_t product_ns, unknown_product_ns; /* of matrix products, convolutions and attention, by
-                                              * the names of kernels; without an estimate */
-    bool is_host;                            /* times are those of operators on the host */
+    bool is_host;                                  /* times are those of operators on the host */
     bool has_shapes;
     struct ss_roofline_steps steps;
 };
@@ -81,8 +80,14 @@ void ss_roofline_init(struct ss_roofline *roofline, const struct ss_selection *s
                       const struct ss_step_summary *training, unsigned grouping);
 void ss_roofline_fini(struct ss_roofline *roofline);
 
-/* True where so much of the matrix products has no estimate that a model's FLOPs are more. */
-bool ss_roofline_is_partial(const struct ss_roofline *roofline);
+/* The steps alone. */
+void ss_roofline_find_steps(struct ss_roofline_steps *steps, const struct ss_selection *selection,
+                            const struct ss_step_summary *training);
+/* True where so many matrix products have no estimate that a model's FLOPs are clearly more. */
+static inline bool ss_roofline_is_partial(const struct ss_roofline_steps *steps)
+{
+    return steps->unknown_percent > 5;
+}
 /* FLOPs per second that the steps used, and the percent of the peak (model FLOPs utilisation); 0:
  * unknown. */
 double ss_roofline_rate(const struct ss_roofline_steps *steps);

@@ -108,6 +108,25 @@ static void add_peaks(struct ss_roofline_steps *steps, const struct ss_roofline_
     steps->peak_flops = is_known ? steps->peak_flops : 0;
 }
 
+/* Kernels that multiply but have no estimate: what they compute is not in the FLOPs of a step. */
+static double unknown_percent(struct ss_roofline_building *building)
+{
+    double all_ns = 0, unknown_ns = 0;
+    for (size_t i = 0; i < building->works.works.count; i++) {
+        const struct ss_device_work *work = &building->works.works.data[i];
+        enum ss_kernel_family family = ss_roofline_family(building, work->name);
+        uint32_t owner = building->owners[i];
+        if (ss_roofline_counts(work) &&
+            (family == SS_KERNEL_MATMUL || family == SS_KERNEL_ATTENTION ||
+             family == SS_KERNEL_CONVOLUTION)) {
+            bool is_known = owner != 0 && building->known_of[owner - 1] != 0;
+            all_ns += (double)(work->end_ns - work->begin_ns);
+            unknown_ns += is_known ? 0 : (double)(work->end_ns - work->begin_ns);
+        }
+    }
+    return all_ns > 0 ? 100 * unknown_ns / all_ns : 0;
+}
+
 void ss_roofline_steps_find(struct ss_roofline_steps *steps, struct ss_roofline_building *building,
                             const struct ss_step_summary *training)
 {
@@ -126,6 +145,7 @@ void ss_roofline_steps_find(struct ss_roofline_steps *steps, struct ss_roofline_
     steps->backward_flops = steps->is_assumed ? 2 * sums.forward : sums.backward;
     steps->flops = sums.forward + steps->backward_flops;
     steps->again_flops = sums.again;
+    steps->unknown_percent = unknown_percent(building);
     add_peaks(steps, building, training, sums.has_flops);
     ss_free(sums.has_flops);
 }

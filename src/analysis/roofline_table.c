@@ -300,7 +300,7 @@ static void add_steps(const struct ss_roofline *roofline, struct ss_table *table
     struct ss_sentence *text = ss_table_add_intro(table, SS_NOTE_FACT);
     if (steps->peak_flops > 0) {
         ss_sentence_add(text, "Model FLOPs utilisation ");
-        ss_sentence_add(text, ss_roofline_is_partial(roofline) ? "at least " : "");
+        ss_sentence_add(text, ss_roofline_is_partial(steps) ? "at least " : "");
         ss_sentence_add_figure(text, ss_roofline_mfu(steps), 3);
         ss_sentence_add(text, " % of ");
         ss_sentence_add_flop_rate(text, steps->peak_flops / (double)steps->total_ns * 1e9);
@@ -314,10 +314,9 @@ static void add_steps(const struct ss_roofline *roofline, struct ss_table *table
     ss_sentence_add(text, " a step");
     add_origin(steps, text);
     ss_sentence_add(text, ".");
-    if (ss_roofline_is_partial(roofline)) {
+    if (ss_roofline_is_partial(steps)) {
         text = ss_table_add_intro(table, SS_NOTE_WARNING);
-        ss_sentence_add_percent(
-            text, 100 * (double)roofline->unknown_product_ns / (double)roofline->product_ns, 0);
+        ss_sentence_add_percent(text, steps->unknown_percent, 0);
         ss_sentence_add(text, " of the time of matrix products, convolutions and attention has no "
                               "estimate: a step has more FLOPs than these.");
     }

@@ -101,6 +101,9 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
         return;
     }
     ss_device_facts_find(&facts->device, selection, steps);
+    if (facts->device.has_steps && facts->flops.steps == 0) {
+        ss_roofline_find_steps(&facts->roofline, selection, steps);
+    }
     ss_training_operators_find(facts, selection);
     ss_training_cells_find(facts, selection);
     ss_training_loading_find(facts, selection);

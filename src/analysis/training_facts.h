@@ -15,6 +15,7 @@
 #include "analysis/line_times.h"
 #include "analysis/memories.h"
 #include "analysis/phase_spread.h"
+#include "analysis/roofline.h"
 #include "analysis/selection.h"
 #include "analysis/steps.h"
 #include "analysis/throughput.h"
@@ -139,6 +140,7 @@ struct ss_training_facts {
     struct ss_flops_figures flops;
     struct ss_throughput throughput;
     struct ss_device_facts device;
+    struct ss_roofline_steps roofline; /* where the program did not count FLOPs itself */
 };
 
 /* `source` identifies lines that print or read tensors; its function may be NULL: none is

@@ -5,11 +5,13 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analysis/roofline.h"
 #include "trace/rewrite.h"
 #include "view/chrome.h"
 #include "view/flame_svg.h"
 #include "view/folded.h"
 #include "view/kineto.h"
+#include "view/roofline_svg.h"
 #include "view/speedscope.h"
 
 static const char gzip_ending[] = ".gz";
@@ -77,6 +79,32 @@ static enum ss_status write_tensorboard(const struct ss_selection *selection,
     return write_kineto_as(selection, options, true, sink, err);
 }
 
+enum { MOST_FAMILIES = 18, MOST_KERNELS = 200 };
+
+static enum ss_status write_roofline(const struct ss_selection *selection,
+                                     const struct ss_format_options *options, struct ss_sink *sink,
+                                     struct ss_error *err)
+{
+    (void)options;
+    struct ss_step_summary training;
+    struct ss_table families, kernels;
+    const struct ss_steps_options all = {.size = sizeof all};
+    ss_step_summary_init(&training, selection, &all);
+    ss_roofline_table(
+        selection, &training,
+        &(struct ss_roofline_options){.grouping = SS_ROOFLINE_BY_FAMILY, .max_rows = MOST_FAMILIES},
+        &families);
+    ss_roofline_table(
+        selection, &training,
+        &(struct ss_roofline_options){.grouping = SS_ROOFLINE_BY_KERNEL, .max_rows = MOST_KERNELS},
+        &kernels);
+    enum ss_status status = ss_view_roofline(&families, &kernels, sink, err);
+    ss_table_fini(&families);
+    ss_table_fini(&kernels);
+    ss_step_summary_fini(&training);
+    return status;
+}
+
 /* Idle samples: raw excludes them, as py-spy does; chrome shows them all, because waiting is
  * information beside other tracks; the other formats count the wall time of main threads, as
  * `report` and `flame` do. */
@@ -142,6 +170,13 @@ const struct ss_format_row ss_formats[] = {
      .one_program = true,
      .is_folder = true,
      .write = write_tensorboard},
+    {.name = "roofline",
+     .endings = {".roofline.svg"},
+     .help = "SVG of kernels against the peaks of their device, estimated from shapes",
+     .export = true,
+     .wants_tracks = true,
+     .idle = SS_IDLE_MAIN,
+     .write = write_roofline},
     {.name = "perfetto-compat",
      .endings = {".compat.pftrace"},
      .help = "Perfetto trace with PerfSample packets, for Perfetto before v58",

@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "view/flame_svg_picture.h"
+#include "view/xml_text.h"
 
 /* Glyph advances: the labels of rectangles are monospaced; that of the head is an estimate. */
 static const double label_advance_px = 7.23;
@@ -14,40 +15,6 @@ enum { LABEL_PAD = 4, TITLE_BASELINE = 32, FACTS_TOP = 42 };
 
 /* Narrower rectangles are not drawn. */
 static const double drawn_px = 0.5;
-
-/* XML 1.0 cannot represent control characters, U+FFFE, U+FFFF, or bytes that are not UTF-8. */
-static void write_xml(struct ss_sink *sink, const char *text, size_t length)
-{
-    for (size_t at = 0; at < length;) {
-        size_t bytes = ss_utf8_length(text + at, length - at);
-        unsigned char c = (unsigned char)text[at];
-        bool is_control = bytes == 1 && c < ' ' && c != '\t' && c != '\n' && c != '\r';
-        bool is_noncharacter = bytes == 3 && c == 0xef && text[at + 1] == '\xbf' &&
-                               (unsigned char)text[at + 2] >= 0xbe;
-        if (bytes == 0 || is_control || is_noncharacter) {
-            ss_sink_text(sink, "\xef\xbf\xbd");
-        } else {
-            ss_sink_write(sink, text + at, bytes);
-        }
-        at += bytes > 0 ? bytes : 1;
-    }
-}
-
-void ss_flame_write_escaped(struct ss_sink *sink, struct ss_strview text)
-{
-    size_t at = 0;
-    while (at < text.length) {
-        size_t plain = at;
-        while (plain < text.length && strchr("<>&\"'", text.data[plain]) == NULL) {
-            plain++;
-        }
-        write_xml(sink, text.data + at, plain - at);
-        if (plain < text.length) {
-            ss_sink_format(sink, "&#%d;", text.data[plain++]);
-        }
-        at = plain;
-    }
-}
 
 /* East Asian wide characters and emoji are two columns wide. */
 static int columns_of(const char *text, size_t length)
@@ -72,7 +39,7 @@ static size_t columns(struct ss_strview text)
 static void write_fitted(struct ss_sink *sink, struct ss_strview text, size_t room)
 {
     if (columns(text) <= room) {
-        ss_flame_write_escaped(sink, text);
+        ss_xml_write(sink, text);
         return;
     }
     size_t at = 0, used = 0;
@@ -85,7 +52,7 @@ static void write_fitted(struct ss_sink *sink, struct ss_strview text, size_t ro
         used += (size_t)wide;
         at += length != 0 ? length : 1;
     }
-    ss_flame_write_escaped(sink, (struct ss_strview){text.data, at});
+    ss_xml_write(sink, (struct ss_strview){text.data, at});
     ss_sink_text(sink, "…");
 }
 
@@ -137,7 +104,7 @@ static void write_legend_entry(const struct ss_flame_picture *picture, struct ss
     ss_sink_format(sink, "<rect class=\"%s\" x=\"%.0f\" y=\"%.0f\" width=\"11\" height=\"11\"/>",
                    paint.name, x, y);
     ss_sink_format(sink, "<text x=\"%.0f\" y=\"%.0f\">", x + 16, y + 10);
-    ss_flame_write_escaped(sink, entry->text);
+    ss_xml_write(sink, entry->text);
     uint64_t all = picture->tree.nodes.data[0].total[SS_FLAME_NOW];
     if (entry->samples > 0 && all > 0) {
         ss_sink_format(sink, " <tspan class=\"x\">%.1f %%</tspan>",
@@ -272,7 +239,7 @@ static void write_location(struct ss_sink *sink, struct ss_strview file, int lin
     }
     if (file.length > 0 && used + 1 + columns(file) + strlen(number) <= room) {
         ss_sink_text(sink, " <tspan class=\"x\">");
-        ss_flame_write_escaped(sink, file);
+        ss_xml_write(sink, file);
         ss_sink_format(sink, "%s</tspan>", number);
     }
 }

@@ -5,6 +5,7 @@
 
 #include "view/flame_svg_picture.h"
 #include "view/shown.h"
+#include "view/xml_text.h"
 
 extern const char ss_flame_script[];
 extern const size_t ss_flame_script_length;
@@ -118,12 +119,11 @@ static void write_svg(const struct ss_flame_picture *picture, struct ss_sink *si
                    "width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n",
                    picture->width_px, height, picture->width_px, height);
     ss_sink_text(sink, "<title>");
-    ss_flame_write_escaped(sink, (struct ss_strview){picture->title.data, picture->title.length});
+    ss_xml_write(sink, (struct ss_strview){picture->title.data, picture->title.length});
     ss_sink_text(sink, "</title>\n<desc>Flame graph by stepscope.");
     for (int i = 0; i < picture->fact_count; i++) {
         ss_sink_text(sink, " ");
-        ss_flame_write_escaped(
-            sink, (struct ss_strview){picture->facts[i].data, picture->facts[i].length});
+        ss_xml_write(sink, (struct ss_strview){picture->facts[i].data, picture->facts[i].length});
         ss_sink_text(sink, ".");
     }
     ss_sink_text(sink, "</desc>\n");

@@ -57,7 +57,4 @@ void ss_flame_write_static(const struct ss_flame_picture *picture, struct ss_sin
 /* The data for the script. */
 void ss_flame_write_data(const struct ss_flame_picture *picture, struct ss_sink *sink);
 
-/* Writes text for XML content and attributes. */
-void ss_flame_write_escaped(struct ss_sink *sink, struct ss_strview text);
-
 #endif
