@@ -74,6 +74,15 @@ static void find_step_means(struct ss_training_facts *facts)
     facts->spread_ns = ss_training_per(later_ns, later);
 }
 
+static void find_devices(struct ss_training_facts *facts, const struct ss_selection *selection,
+                         const struct ss_step_summary *steps)
+{
+    ss_device_facts_find(&facts->device, selection, steps);
+    if (facts->device.has_steps && facts->flops.steps == 0) {
+        ss_roofline_find_steps(&facts->roofline, selection, steps);
+    }
+}
+
 void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_selection *selection,
                             const struct ss_step_summary *steps,
                             const struct ss_source_lines *source)
@@ -100,10 +109,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     if (steps->steady == 0) {
         return;
     }
-    ss_device_facts_find(&facts->device, selection, steps);
-    if (facts->device.has_steps && facts->flops.steps == 0) {
-        ss_roofline_find_steps(&facts->roofline, selection, steps);
-    }
+    find_devices(facts, selection, steps);
     ss_training_operators_find(facts, selection);
     ss_training_cells_find(facts, selection);
     ss_training_loading_find(facts, selection);
