@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "analysis/calls.h"
-#include "analysis/device_work.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
 
@@ -28,14 +27,17 @@ bool ss_sequences_is_node(const struct ss_sequences *sequences, uint32_t range)
     return kind == SS_CALL_BACKWARD || kind == SS_CALL_EVALUATION;
 }
 
+/* The payload of an operator, also where only its track says that it is one. */
 static bool number_of(const struct ss_model *model, uint32_t range, uint64_t *number)
 {
-    int64_t value;
-    bool is_known =
-        model->ranges.data[range].payload != 0 &&
-        ss_event_number(model, &model->ranges.data[range], SS_EVENT_FIELD_sequence, &value) &&
-        value >= 0;
-    *number = is_known ? (uint64_t)value : 0;
+    uint8_t type = (uint8_t)model->names.data[name_of(model, range)].type;
+    const struct ss_model_payload *payload =
+        &model->payloads.data[model->ranges.data[range].payload];
+    bool is_operator = type == SS_EVENT_TYPE_operator || type == SS_EVENT_TYPE_NONE;
+    bool is_natural = payload->type == SS_VALUE_UINT && payload->natural <= (uint64_t)INT64_MAX;
+    bool is_known = is_operator && model->ranges.data[range].payload != 0 &&
+                    (is_natural || (payload->type == SS_VALUE_INT && payload->integer >= 0));
+    *number = is_known ? payload->natural : 0;
     return is_known;
 }
 
