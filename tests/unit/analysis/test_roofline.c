@@ -382,8 +382,9 @@ static void without_shapes_there_is_no_row(void **state)
 
 /* --- trainings -------------------------------------------------------------------------------- */
 
-/* Steps of 100 µs. In each, Linear within Net multiplies; the node of autograd multiplies twice, on
- * its own thread, or not at all; with `again`, it first repeats the forward. */
+/* Steps of 100 µs. In each, Linear within Net multiplies, once by two operators; the node of
+ * autograd multiplies twice, on its own thread, or not at all; with `again`, it first repeats the
+ * forward. */
 static void make_training(struct made *made, bool has_backward, bool again)
 {
     enum { STEPS = 4 };
@@ -396,7 +397,9 @@ static void make_training(struct made *made, bool has_backward, bool again)
     }
     for (uint64_t s = 0; s < STEPS; s++) {
         uint64_t at = 100000 * s;
-        uint32_t mm = add_operator(made, made->operators, 0, "aten::mm", at + 100, at + 200,
+        uint32_t outer = add_operator(made, made->operators, 0, "aten::matmul", at + 90, at + 210,
+                                      (int64_t)s, shapes, types);
+        uint32_t mm = add_operator(made, made->operators, outer, "aten::mm", at + 100, at + 200,
                                    (int64_t)s, shapes, types);
         launch(made, made->operators, mm, at + 150, ++correlation);
     }

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The estimated roofline: FLOPs beside those that torch counts itself, and recordings of real devices.
+
+The recordings are not part of the repository (test_recorded_traces.py says where they are)."""
+
+import collections
+import csv
+import functools
+import gzip
+import importlib.util
+import io
+import json
+import pathlib
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+
+import pytest
+from test_recorded_traces import FACTS, TRACES
+
+WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
+WITH_SHAPES = [
+    "02_hta/negative_queue_rank0.json.gz",
+    "02_hta/trace_diff_control.json.gz",
+    "02_hta/trace_diff_test.json.gz",
+    "03_tracelens/b200_eager_trace.json.gz",
+    "03_tracelens/mi300x_resnet_act_checkpoint.json.gz",
+    "03_tracelens/mi300x_torch_compile_triton.json.gz",
+    "03_tracelens/mi300x_vllm_decode_hipgraph.json.gz",
+    "03_tracelens/mi300x_xdit_sd3.5_rank0.json.gz",
+    "04_kineto_samples/resnet50_num_workers_0.worker0.1623143566756.pt.trace.json.gz",
+]
+RESNET = WITH_SHAPES[-1]
+recorded = pytest.mark.skipif(not FACTS.exists(), reason="no recorded traces of devices here")
+
+
+@pytest.fixture(scope="module")
+def rows(stepscope):
+    @functools.cache
+    def read(path, *options):
+        done = stepscope("report", path, "--by", "roofline", "--format", "csv", "--num-rows", "all",
+                         *options)
+        return list(csv.DictReader(io.StringIO(done.stdout)))
+    return read
+
+
+def flops_by_name(rows):
+    return {row["name"]: float(row["flops"]) for row in rows if row["flops"]}
+
+
+# --- a small file in the form of the PyTorch profiler ------------------------------------------
+
+def event(name, category, begin, duration, tid, **arguments):
+    return {"ph": "X", "name": name, "cat": category, "pid": 9, "tid": tid, "ts": begin,
+            "dur": duration, "args": arguments}
+
+
+def product(kernel="gemm<a & b>", shapes="[[512, 2048], [2048, 1024]]", device="NVIDIA A100-SXM4-80GB"):
+    """A product of 2.1 GFLOP in a kernel of 10 µs."""
+    return {"schemaVersion": 1,
+            "deviceProperties": [{"id": 0, "name": device, "totalGlobalMem": 85 * 10**9}],
+            "traceEvents": [
+                event("aten::mm", "cpu_op", 0, 20, 9, **{
+                    "Input Dims": json.loads(shapes), "Input type": ["c10::BFloat16", "c10::BFloat16"],
+                    "Concrete Inputs": ["", ""]}),
+                event("cudaLaunchKernel", "cuda_runtime", 5, 2, 9, correlation=1),
+                event(kernel, "kernel", 30, 10, 7, correlation=1, device=0, stream=7)]}
+
+
+def write(path, document):
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_a_kernel_against_its_device(tmp_path, rows):
+    row, = rows(write(tmp_path / "t.json", product()), "--group", "kernel")
+    flops = 2 * 512 * 2048 * 1024
+    assert row["name"] == "gemm<a & b>" and row["family"] == "matrix product"
+    assert row["device"] == "A100 SXM 80 GB" and row["source"] == "estimated from shapes"
+    assert float(row["flops"]) == flops
+    assert float(row["bytes"]) == 2 * (512 * 2048 + 2048 * 1024 + 512 * 1024)
+    assert float(row["roof_percent"]) == pytest.approx(100 * flops / 10e-6 / 312e12, rel=1e-4)
+    assert row["bound"] == "compute"
+
+
+def test_the_report_says_what_it_estimates(tmp_path, stepscope):
+    text = stepscope("report", write(tmp_path / "t.json", product()), "--by", "roofline").stdout
+    assert "Estimated from shapes: FLOPs" in text
+    assert "312 TFLOP/s in 16-bit floats, 2039 GB/s (NVIDIA A100 data sheet, 80 GB SXM)" in text
+    unknown = write(tmp_path / "u.json", product(device="Accelerator 9000"))
+    text = stepscope("report", unknown, "--by", "roofline").stdout
+    assert "the peaks are not known" in text and "of roof" not in text
+
+
+@pytest.mark.parametrize("shapes", ["[[1]]", "[[-1, 2]]", "[[[[]]]]", '["s0"]', "[[1e9, 2]]",
+                                    "[[9223372036854775807, 9223372036854775807], [1, 1]]"])
+def test_shapes_of_any_form_are_no_estimate(tmp_path, rows, shapes):
+    row, = rows(write(tmp_path / "t.json", product(shapes=shapes)), "--group", "op")
+    assert row["flops"] == "" and row["source"] == "not enough shapes recorded"
+
+
+def picture(path):
+    root = xml.fromstring(path.read_text())
+    names = collections.Counter(node.tag.rpartition("}")[2] for node in root.iter())
+    assert "script" not in names
+    return names, " ".join(root.itertext())
+
+
+def test_the_picture(tmp_path, stepscope):
+    out = tmp_path / "p.svg"
+    stepscope("export", "--to", "roofline", "-o", out, write(tmp_path / "t.json", product()))
+    names, text = picture(out)
+    assert names["circle"] == 3  # the kernel, its family, and the legend
+    assert "gemm<a & b>" in text and "bf16 matrix: 312 TFLOP/s" in text and "2039 GB/s" in text
+    by_ending = tmp_path / "q.roofline.svg"
+    stepscope("export", "-o", by_ending, tmp_path / "t.json")
+    assert by_ending.read_bytes() == out.read_bytes()
+
+
+def test_no_picture_of_nothing(tmp_path, stepscope):
+    without = write(tmp_path / "t.json", product(shapes="[]"))
+    done = stepscope("export", "--to", "roofline", "-o", tmp_path / "p.svg", without, status=3)
+    assert "no roofline to draw" in done.stderr and "record_shapes=True" in done.stderr
+    assert not (tmp_path / "p.svg").exists()
+
+
+# --- torch -------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory):
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed")
+    folder = tmp_path_factory.mktemp("shapes")
+    subprocess.run([sys.executable, WORKLOADS / "torch_shapes.py", folder / "t.json",
+                    folder / "counts.json"], check=True, capture_output=True, timeout=300)
+    return folder / "t.json", json.loads((folder / "counts.json").read_text())
+
+
+def test_flops_are_those_that_torch_counts(training, rows):
+    trace, counts = training
+    ours = flops_by_name(rows(trace, "--group", "op"))
+    backward = ours.pop("aten::convolution_backward")
+    forward = sum(flops for name, flops in ours.items() if "convolution" in name)
+    attention = {name: ours[name] for name in ours if "attention" in name}
+    assert forward == counts["aten.convolution"] and backward == counts["aten.convolution_backward"]
+    for name in ("mm", "bmm", "baddbmm"):
+        assert ours["aten::" + name] == counts["aten." + name], name
+    assert sorted(attention.values()) == [counts["attention"], counts["attention_backward"]]
+
+
+def test_a_host_has_no_roof_but_rates(training, rows, stepscope, tmp_path):
+    trace, _ = training
+    found = rows(trace)
+    assert all(row["peak_flops_per_s"] == row["roof_percent"] == "" for row in found)
+    assert all(float(row["flops_per_s"]) > 0 for row in found if row["family"] == "convolution")
+    text = stepscope("report", trace, "--by", "roofline").stdout
+    assert "no kernel of a device was recorded" in text
+    stepscope("export", "--to", "roofline", "-o", tmp_path / "p.svg", trace)
+    assert picture(tmp_path / "p.svg")[0]["circle"] > 5
+
+
+# --- recordings of real devices ------------------------------------------------------------------
+
+# Why a row may be above its roof: Winograd multiplies less than the formula says, a kernel that was
+# generated may read a part of an argument only, and small tensors come from a cache.
+ALLOWED_ABOVE = ("winograd", "sgemm", "triton_", "elementwise", "aten::div")
+
+
+@recorded
+@pytest.mark.parametrize("path", WITH_SHAPES)
+@pytest.mark.parametrize("group", ["family", "op", "kernel"])
+def test_no_device_does_more_than_it_can(rows, path, group):
+    for row in rows(TRACES / path, "--group", group):
+        percent = float(row["roof_percent"] or 0)
+        if row["family"] == "matrix product" or group == "family":
+            assert percent <= 105, row
+        if percent > 105:
+            assert any(part in row["name"].lower() for part in ALLOWED_ABOVE), row
+            assert row["note"].startswith("above the ")
+        if row["flops"]:
+            assert row["source"] == "estimated from shapes"
+
+
+@recorded
+@pytest.mark.parametrize("path", WITH_SHAPES)
+def test_rows_add_up_to_all_kernels(rows, stepscope, path):
+    """Each kernel that computes is in one row, whatever the rows are."""
+    sums = [(sum(int(row["instances"]) for row in found), sum(int(row["total_ns"]) for row in found),
+             round(sum(float(row["time_percent"]) for row in found)))
+            for found in (rows(TRACES / path, "--group", group)
+                          for group in ("family", "op", "kernel"))]
+    assert sums[0] == sums[1] == sums[2] and sums[0][2] == 100
+    kernels = json.loads(stepscope("report", TRACES / path, "--by", "kernel", "--format", "json",
+                                   "--num-rows", "all").stdout)["tables"][0]["rows"]
+    computing = [row for row in kernels if row["operation"] == "kernel"]
+    assert sums[0][:2] == (sum(row["instances"] for row in computing),
+                           sum(row["total_ns"] for row in computing))
+
+
+@recorded
+@pytest.mark.parametrize("path", [WITH_SHAPES[3], WITH_SHAPES[7]])
+def test_products_are_those_of_the_file(rows, path):
+    """Of every matrix product in the text of the file."""
+    with gzip.open(TRACES / path, "rt") as file:
+        events = json.load(file)["traceEvents"]
+    sums = collections.Counter()
+    for one in events:
+        if one.get("cat") == "cpu_op" and one["name"] in ("aten::mm", "aten::addmm", "aten::bmm"):
+            first = one["name"] == "aten::addmm"
+            *batch, m, k = one["args"]["Input Dims"][first]
+            sums[one["name"]] += 2 * m * k * one["args"]["Input Dims"][first + 1][-1] * (
+                batch[0] if batch else 1)
+    ours = collections.Counter()
+    for row in rows(TRACES / path, "--group", "op"):
+        if row["name"] in sums and row["flops"]:
+            ours[row["name"]] += float(row["flops"])
+    assert sums and ours == {name: pytest.approx(flops, rel=1e-9) for name, flops in sums.items()}
+
+
+@recorded
+def test_a_step_of_a_known_network(stepscope):
+    """ResNet-50 multiplies 4.09 billion times for an image of 224 by 224; its backward twice that, but
+    for the first layer, which has no gradient of the image. Of a file without values of arguments:
+    strides follow from the shapes of the backward."""
+    done = json.loads(stepscope("report", TRACES / RESNET, "--format", "json").stdout)
+    found = done["training"]["estimated_flops"]
+    assert found["per_step"] == pytest.approx(3 * 2 * 4.09e9 * 32, rel=0.02)
+    assert found["backward"] == "from its own shapes" and found["unknown_percent"] == 0
+    assert found["datatype"] == "fp32" and found["peak_of"] == "V100 SXM"
+    assert found["mfu_percent"] == pytest.approx(
+        100 * found["rate_flops_per_s"] / 15.7e12, rel=1e-6)
+    text = stepscope("report", TRACES / RESNET).stdout
+    assert "MFU 32.7 % of 15.7 TFLOP/s (fp32), estimated from shapes" in text
+
+
+@recorded
+def test_what_is_computed_again_is_said(stepscope):
+    text = stepscope("report", TRACES / WITH_SHAPES[4], "--by", "roofline").stdout
+    assert "that are computed again for it" in text  # activation checkpointing
+
+
+@recorded
+def test_an_estimate_of_a_part_is_a_lower_bound(stepscope):
+    """A compiler's graphs multiply without operators that have shapes."""
+    text = stepscope("report", TRACES / WITH_SHAPES[0]).stdout
+    assert "MFU at least " in text
+
+
+@recorded
+def test_modules_contain_modules(rows):
+    found = flops_by_name(row for row in rows(TRACES / WITH_SHAPES[7], "--group", "module")
+                          if row["units"] == "matrix")
+    assert found["Decoder_0"] > found["UpDecoderBlock2D_2"] > 0
+
+
+@recorded
+def test_without_shapes_the_table_says_how_to_record_them(stepscope):
+    text = stepscope("report", TRACES / "02_hta/ns_resolution_rank-0.pt.trace.json.gz", "--by",
+                     "roofline").stdout
+    assert "record_shapes=True" in text
+
+
+@recorded
+def test_pictures_of_real_devices(stepscope, tmp_path):
+    for path in WITH_SHAPES[1], WITH_SHAPES[7], RESNET:
+        stepscope("export", "--to", "roofline", "-o", tmp_path / "p.svg", TRACES / path)
+        names, text = picture(tmp_path / "p.svg")
+        assert names["circle"] > 30 and "GB/s" in text and "Model FLOPs utilisation" in text
+        assert (tmp_path / "p.svg").stat().st_size < 100_000
