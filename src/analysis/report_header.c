@@ -215,8 +215,11 @@ static void add_imported_events(struct header *header, const struct ss_trust_inp
         add_count(header, SS_JOINT_ITEM, all->skipped_events, "skipped");
         if (all->skip_reason[0] != '\0') {
             struct ss_sentence *fact = add_item(header);
-            ss_sentence_add(fact, "the first at byte ");
-            ss_sentence_add_number(fact, (int64_t)all->skipped_offset);
+            ss_sentence_add(fact, "the first");
+            if (all->skipped_offset > 0) { /* files of tables have no places */
+                ss_sentence_add(fact, " at byte ");
+                ss_sentence_add_number(fact, (int64_t)all->skipped_offset);
+            }
             add_reason(fact, all->skip_reason);
         }
     }

@@ -4,6 +4,7 @@
 
 #include "base/device_api.h"
 #include "model/chrome_rows.h"
+#include "model/torch_names.h"
 
 static const struct {
     const char *category;
@@ -56,26 +57,6 @@ enum ss_chrome_kind ss_chrome_kind_of(struct ss_chrome_rows *rows, struct ss_jso
     return (enum ss_chrome_kind)(*kind - 1);
 }
 
-static bool begins_with(struct ss_strview text, const char *prefix)
-{
-    size_t length = strlen(prefix);
-    return text.length >= length && memcmp(text.data, prefix, length) == 0;
-}
-
-/* "AddmmBackward0", "autograd::engine::evaluate_function: …", "torch::autograd::AccumulateGrad". */
-static bool is_backward(struct ss_strview text)
-{
-    size_t length = text.length;
-    while (length > 0 && text.data[length - 1] >= '0' && text.data[length - 1] <= '9') {
-        length--;
-    }
-    static const char ending[] = "Backward";
-    size_t size = sizeof ending - 1;
-    return begins_with(text, "autograd::engine::evaluate_function") ||
-           begins_with(text, "torch::autograd::AccumulateGrad") ||
-           (length >= size && memcmp(text.data + length - size, ending, size) == 0);
-}
-
 /* "torch/nn/modules/module.py(117): __call__" is a function of a file and its first line. */
 static void set_function(struct ss_trace_name *name)
 {
@@ -111,7 +92,7 @@ static void set_kind(struct ss_trace_name *name, enum ss_chrome_kind kind)
         name->category = ss_strview_of(kinds[kind].category);
         name->type = kinds[kind].type;
     }
-    if (kind == SS_CHROME_OPERATOR && is_backward(name->text)) {
+    if (kind == SS_CHROME_OPERATOR && ss_torch_is_backward(name->text)) {
         name->category = ss_strview_of("backward");
     } else if (kind == SS_CHROME_OTHER && ss_strview_equal(name->text, ss_strview_of("[memory]"))) {
         name->type = SS_EVENT_TYPE_allocation;

@@ -131,7 +131,8 @@ static void collect(struct deriving *deriving, size_t first_range)
         deriving->has_phases[process] |= row->kind == SS_TRACK_PHASES;
         deriving->has_steps[process] |= row->kind == SS_TRACK_STEPS;
         bool is_module = is_of_domain(model, range, ss_domain_torch_module);
-        bool is_torch = is_of_domain(model, range, ss_domain_torch);
+        bool is_torch = is_of_domain(model, range, ss_domain_torch) ||
+                        is_of_domain(model, range, ""); /* the program's own */
         if ((!is_torch && !is_module) || !is_of_import(model, process)) {
             continue;
         }

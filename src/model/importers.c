@@ -12,9 +12,15 @@
 #include "model/archive.h"
 #include "model/raw_line.h"
 
-const struct ss_importer *const ss_importers[] = {
-    &ss_importer_trace,    &ss_importer_chrome,          &ss_importer_speedscope, &ss_importer_ncu,
-    &ss_importer_snapshot, &ss_importer_memory_timeline, &ss_importer_raw,        NULL};
+const struct ss_importer *const ss_importers[] = {&ss_importer_trace,
+                                                  &ss_importer_chrome,
+                                                  &ss_importer_speedscope,
+                                                  &ss_importer_ncu,
+                                                  &ss_importer_nsys,
+                                                  &ss_importer_snapshot,
+                                                  &ss_importer_memory_timeline,
+                                                  &ss_importer_raw,
+                                                  NULL};
 
 #define MAGIC(text) text, sizeof(text) - 1
 

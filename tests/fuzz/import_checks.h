@@ -73,21 +73,19 @@ static inline void check_report(const struct ss_selection *selection,
     ss_document_fini(&document);
 }
 
-/* Loads the bytes with the importer, and renders what it makes of them. */
-static inline void check_import(const struct ss_importer *importer, const uint8_t *data,
-                                size_t size)
+/* Loads the file with the importer, and renders what it makes of it. */
+static inline void check_import_file(const struct ss_importer *importer,
+                                     const struct ss_import_file *file)
 {
     static FILE *out;
     out = out != NULL ? out : fopen("/dev/null", "w");
-    struct ss_import_file file = {
-        .path = "input", .head = (const char *)data, .head_length = size, .fd = -1};
     struct ss_model_load load = {.quiet = true, .keep_samples = true, .max_samples = 1 << 20};
     struct ss_model model;
     struct ss_error err = {0};
     ss_model_init(&model);
-    enum ss_import_match match = importer->probe((const char *)data, size);
+    enum ss_import_match match = importer->probe(file->head, file->head_length);
     check(match >= SS_IMPORT_NO && match <= SS_IMPORT_CERTAIN, "a probe answers");
-    if (importer->load(&model, &file, &load, &err) != SS_OK) {
+    if (importer->load(&model, file, &load, &err) != SS_OK) {
         check(err.message[0] != '\0', "an error says why");
     } else {
         struct ss_selection selection;
@@ -104,6 +102,15 @@ static inline void check_import(const struct ss_importer *importer, const uint8_
         ss_selection_fini(&selection);
     }
     ss_model_fini(&model);
+}
+
+/* The same of bytes in memory. */
+static inline void check_import(const struct ss_importer *importer, const uint8_t *data,
+                                size_t size)
+{
+    struct ss_import_file file = {
+        .path = "input", .head = (const char *)data, .head_length = size, .fd = -1};
+    check_import_file(importer, &file);
 }
 
 #endif

@@ -75,6 +75,8 @@ static void foreign_formats_are_named(void **state)
         {" \n{\"traceEvents\": []}", 22, "JSON without an event of a trace, up to byte"},
         {"{\"a\": 1}", 8, "JSON, but no trace"},
         {"<svg>", 5, "SVG or XML"},
+        {"NVIDIA Tegra Profiler Report 2026@4@1", 37, "export it: nsys export --type sqlite /tmp"},
+        {"SQLite format 3", 16, "cannot read the SQLite file"}, /* its NUL is part of it */
     };
     struct ss_error err;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
