@@ -369,6 +369,8 @@ static const char *const examples[] = {
     "Chrome trace events, for ui.perfetto.dev",
     "stepscope export run.pftrace --to raw -o - | flamegraph.pl > run.svg",
     "py-spy's folded lines, for other tools",
+    "stepscope export traces/ --to tensorboard -o tb/",
+    "a file for each rank, for tensorboard --logdir tb",
     "stepscope export run.pftrace --to chrome --from 10 --until 12 --thread MainThread",
     "two seconds of one thread",
     NULL};
@@ -378,12 +380,16 @@ const struct ss_command ss_command_export = {
     .summary = "write a recording in the format of another tool",
     .synopsis = "[options] [INPUT…]",
     .description =
-        "Writes raw (py-spy's folded stacks), flamegraph, speedscope, chrome (trace events) or "
-        "perfetto-compat (for Perfetto before v58). INPUT is a stepscope trace, a py-spy raw "
+        "Writes raw (py-spy's folded stacks), flamegraph, speedscope, chrome (trace events), "
+        "kineto "
+        "(torch.profiler's files), tensorboard or perfetto-compat (for Perfetto before v58). INPUT "
+        "is a stepscope trace, a py-spy raw "
         "file, or a folder of either; the default is the newest recording in the current folder. "
         "The file appears only when it is complete.\n\nraw leaves out idle samples as py-spy "
         "does; flamegraph and speedscope hold those of main threads, chrome all. speedscope and "
-        "chrome keep the recorded times: a stretch without samples is a gap.",
+        "chrome keep the recorded times: a stretch without samples is a gap. kineto and "
+        "tensorboard "
+        "have no samples; each of their files holds one rank.",
     .options = options,
     .examples = examples,
     .run = run,

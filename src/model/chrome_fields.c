@@ -122,6 +122,9 @@ static void add_grid(struct ss_chrome_fields *fields, uint32_t first, struct ss_
 static struct ss_strview stack_list(struct ss_chrome_rows *rows, struct ss_strview frames)
 {
     struct ss_strbuf *list = &rows->stack;
+    if (frames.length == 0) {
+        return (struct ss_strview){"", 0};
+    }
     const char *at = frames.data, *end = at + frames.length;
     ss_strbuf_clear(list);
     while (at < end) {
