@@ -304,6 +304,7 @@ void ss_model_clear_samples(struct ss_model *model, enum ss_total_weight weight)
         model->inputs.data[i].rate_hz = 0;
     }
     model->filtered_samples = 0;
+    index->total_samples = 0;
     model->weight = weight;
 }
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/device_stacks.h"
 #include "analysis/device_steps.h"
+#include "analysis/kernel_lines.h"
 #include "analysis/overview.h"
 #include "analysis/report.h"
 #include "model/importer.h"
@@ -55,6 +57,26 @@ static void check_device_steps(const struct ss_selection *selection)
     }
     ss_device_summary_fini(&device);
     ss_step_summary_fini(&training);
+}
+
+/* What each line launched, and each stack, adds up to all work. */
+static void check_launches(struct ss_model *model, const struct ss_selection *selection)
+{
+    struct ss_kernel_lines_options options = {0};
+    struct ss_table table;
+    uint64_t in_lines_ns = 0, in_stacks_ns = 0;
+    ss_kernel_lines_table(selection, NULL, &options, &table);
+    for (size_t row = 0; row < table.row_count; row++) {
+        in_lines_ns += (uint64_t)ss_table_cell(&table, row, SS_KERNEL_LINE_TOTAL)->integer;
+    }
+    check(in_lines_ns == table.whole_ns, "lines add up to the whole");
+    ss_device_stacks_weigh(model);
+    for (size_t i = 0; i < model->totals.count; i++) {
+        in_stacks_ns += model->totals.data[i].samples;
+        check(model->stacks.data[model->totals.data[i].stack].frame != 0, "a stack has a frame");
+    }
+    check(in_stacks_ns == table.whole_ns, "stacks add up to the whole");
+    ss_table_fini(&table);
 }
 
 static const struct ss_table_kind *kind_of(unsigned choice)
@@ -110,6 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_device_steps(&selection);
         }
         render(&selection, kind, out);
+        check_launches(&model, &selection);
         ss_selection_fini(&selection);
     } else {
         check(err.message[0] != '\0', "an error says why");
