@@ -48,8 +48,7 @@ static struct ss_strview name_of(const struct building *building, uint32_t name)
 
 /* --- collecting ------------------------------------------------------------------------------- */
 
-/* The first metric of an event with this payload; the number of metrics: there is none. */
-static size_t first_metric(const struct ss_model *model, uint32_t payload)
+size_t ss_kernel_first_metric(const struct ss_model *model, uint32_t payload)
 {
     size_t low = 0, high = model->metrics.count;
     while (low < high) {
@@ -101,7 +100,7 @@ static void add_metric(struct building *building, uint32_t kernel,
 static void add_range(struct building *building, const struct ss_model_range *range)
 {
     const struct ss_model *model = building->model;
-    size_t at = first_metric(model, range->payload);
+    size_t at = ss_kernel_first_metric(model, range->payload);
     if (at == model->metrics.count) {
         return;
     }

@@ -34,4 +34,7 @@ void ss_kernel_metrics_table(const struct ss_selection *selection,
                              const struct ss_kernel_metrics_options *options,
                              struct ss_table *table);
 
+/* The first metric of an event with this payload; the number of metrics: there is none. */
+size_t ss_kernel_first_metric(const struct ss_model *model, uint32_t payload);
+
 #endif

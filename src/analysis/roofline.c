@@ -6,7 +6,7 @@
 struct key {
     uint32_t name;
     uint32_t peaks; /* index plus one */
-    uint8_t type, is_matrix, is_estimated, has_bytes;
+    uint8_t type, is_matrix, source, has_flops, has_bytes, unused[3];
 };
 
 /* What is added to a row: a kernel, or on the host a call. */
@@ -14,7 +14,8 @@ struct share {
     enum ss_kernel_family family;
     enum ss_datatype type;
     const struct ss_device_peaks *peaks;
-    bool is_matrix, is_estimated, has_bytes;
+    bool is_matrix, has_flops, has_bytes;
+    enum ss_roofline_source source;
     enum ss_roofline_gap gap;
     uint64_t ns;
     double flops, bytes;
@@ -46,7 +47,8 @@ static struct ss_roofline_row *row_of(struct summing *summing, uint32_t name,
     key.peaks = share->peaks != NULL ? 1 + (uint32_t)(share->peaks - ss_device_peaks_known) : 0;
     key.type = (uint8_t)share->type;
     key.is_matrix = share->is_matrix;
-    key.is_estimated = share->is_estimated;
+    key.source = (uint8_t)share->source;
+    key.has_flops = share->has_flops;
     key.has_bytes = share->has_bytes;
     uint32_t id = ss_intern_put(&roofline->names, (const char *)&key, sizeof key);
     if (id >= summing->row_of_key.count) {
@@ -58,7 +60,8 @@ static struct ss_roofline_row *row_of(struct summing *summing, uint32_t name,
                                                               .type = share->type,
                                                               .peaks = share->peaks,
                                                               .is_matrix = share->is_matrix,
-                                                              .is_estimated = share->is_estimated,
+                                                              .source = share->source,
+                                                              .has_flops = share->has_flops,
                                                               .has_bytes = share->has_bytes});
         summing->row_of_key.data[id] = (uint32_t)roofline->rows.count;
     }
@@ -73,7 +76,7 @@ static void add_to(struct summing *summing, struct ss_strview name, const struct
     row->ns += share->ns;
     row->flops += share->flops;
     row->bytes += share->bytes;
-    row->gap_ns[share->gap] += share->is_estimated ? 0 : share->ns;
+    row->gap_ns[share->gap] += share->source == SS_ROOFLINE_UNKNOWN ? share->ns : 0;
 }
 
 /* --- modules ---------------------------------------------------------------------------------- */
@@ -154,11 +157,42 @@ static void set_work(struct share *share, const struct ss_roofline_call *call, d
     share->family = work->family;
     share->type = call->type;
     share->is_matrix = work->is_product;
-    share->is_estimated = true;
+    share->source = SS_ROOFLINE_ESTIMATED;
+    share->has_flops = true;
     share->has_bytes = work->untyped_elements == 0 || call->untyped_bytes != 0;
     share->flops = part * (work->flops - work->skipped_flops);
     share->bytes =
         share->has_bytes ? part * (work->bytes + work->untyped_elements * call->untyped_bytes) : 0;
+}
+
+/* What was measured takes the place of what is estimated. The units for matrix products have
+ * counters of their own: without these, the FLOPs of a kernel that multiplies are not all. */
+static void set_measured(struct share *share, struct ss_roofline_building *building, uint32_t name)
+{
+    const struct ss_kernel_counter *counter = ss_kernel_counter_of(&building->counters, name);
+    if (counter == NULL) {
+        return;
+    }
+    struct ss_strview text =
+        ss_intern_get(&building->model->strings, building->model->names.data[name].text);
+    struct ss_kernel_kind kind = ss_kernel_kind_of(text);
+    bool is_product = kind.family == SS_KERNEL_MATMUL || kind.family == SS_KERNEL_CONVOLUTION ||
+                      kind.family == SS_KERNEL_ATTENTION;
+    bool has_bytes = counter->byte_launches > 0;
+    bool has_flops =
+        counter->flop_launches > 0 && (!is_product || kind.is_float32 || counter->has_matrix_flops);
+    if (share->source == SS_ROOFLINE_UNKNOWN) {
+        share->is_matrix = is_product;
+        share->type = ss_kernel_datatype(text);
+    }
+    share->source = has_flops && has_bytes ? SS_ROOFLINE_MEASURED
+                    : has_flops            ? SS_ROOFLINE_MEASURED_FLOPS
+                    : has_bytes            ? SS_ROOFLINE_MEASURED_BYTES
+                                           : share->source;
+    share->flops = has_flops ? counter->flops : share->flops;
+    share->has_flops = share->has_flops || has_flops;
+    share->bytes = has_bytes ? counter->bytes : share->bytes;
+    share->has_bytes = share->has_bytes || has_bytes;
 }
 
 static void add_kernel(struct summing *summing, size_t index)
@@ -177,12 +211,14 @@ static void add_kernel(struct summing *summing, size_t index)
     if (known != 0) {
         const struct ss_roofline_call *call = &building->known.data[known - 1];
         bool does_work = ss_roofline_role(building, call->work, work->name) == call->role;
-        summing->roofline->estimated_ns += share.ns;
         share.gap = SS_ROOFLINE_PREPARES;
         if (does_work || are_together) {
             set_work(&share, call, part_of(call, work, are_together));
         }
     }
+    set_measured(&share, building, work->name);
+    summing->roofline->estimated_ns +=
+        share.source != SS_ROOFLINE_UNKNOWN || known != 0 ? share.ns : 0;
     add_share(summing, owner != 0 ? owner : work->launch, work->name, &share);
 }
 
@@ -237,7 +273,7 @@ static void sum_rows(struct summing *summing)
     const struct ss_device_works *works = &summing->building->works;
     roofline->is_host = true;
     for (size_t i = 0; i < works->works.count; i++) {
-        if (ss_roofline_counts(&works->works.data[i])) {
+        if (ss_roofline_counts(summing->building, &works->works.data[i])) {
             roofline->is_host = false;
             add_kernel(summing, i);
         }
@@ -256,6 +292,7 @@ void ss_roofline_init(struct ss_roofline *roofline, const struct ss_selection *s
     ss_roofline_building_init(&building, selection);
     struct summing summing = {.roofline = roofline, .building = &building, .grouping = grouping};
     roofline->has_shapes = building.calls.has_shapes;
+    roofline->has_counters = building.counters.counters.count > 0;
     sum_rows(&summing);
     ss_roofline_steps_find(&roofline->steps, &building, training);
     ss_vec_fini(&summing.row_of_key);

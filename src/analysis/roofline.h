@@ -4,8 +4,9 @@
  * operators that launched them, estimated from shapes, over the time of the kernels. A kernel
  * belongs to the innermost operator around its launch that has an estimate; kernels of one call
  * share its work by their time, without those that only prepare it (conversions of layout). Where
- * no device has work, the operators' own time on the host takes its place. Pure; immutable once
- * built. Borrows the model.
+ * no device has work, the operators' own time on the host takes its place. Counters that were
+ * measured of a kernel of the same name (kernel_counters.h) replace its estimate. Pure; immutable
+ * once built. Borrows the model.
  */
 #ifndef SS_ANALYSIS_ROOFLINE_H
 #define SS_ANALYSIS_ROOFLINE_H
@@ -34,18 +35,29 @@ enum ss_roofline_gap {
     SS_ROOFLINE_GAPS
 };
 
-/* Rows differ by name, format, device, and whether they have an estimate. */
+/* Where FLOPs and bytes come from. */
+enum ss_roofline_source {
+    SS_ROOFLINE_UNKNOWN,
+    SS_ROOFLINE_ESTIMATED,
+    SS_ROOFLINE_MEASURED,
+    SS_ROOFLINE_MEASURED_BYTES, /* FLOPs are estimated, or unknown */
+    SS_ROOFLINE_MEASURED_FLOPS, /* bytes are */
+    SS_ROOFLINE_SOURCES
+};
+
+/* Rows differ by name, format, device, and source. */
 struct ss_roofline_row {
     uint32_t name; /* id of struct ss_roofline.names */
     enum ss_kernel_family family;
     enum ss_datatype type;
     const struct ss_device_peaks *peaks; /* NULL: unknown */
     bool is_matrix;                      /* by the units for matrix products */
-    bool is_estimated;
-    bool has_bytes; /* the types of all that it moves are known */
+    enum ss_roofline_source source;
+    bool has_flops;
+    bool has_bytes; /* measured, or the types of all that it moves are known */
     uint64_t instances, ns;
     double flops, bytes;
-    uint64_t gap_ns[SS_ROOFLINE_GAPS]; /* without an estimate */
+    uint64_t gap_ns[SS_ROOFLINE_GAPS]; /* of an unknown source */
 };
 
 /* Of steady-state steps: FLOPs of matrix products, convolutions and attention, over all processes.
@@ -72,6 +84,7 @@ struct ss_roofline {
     uint64_t total_ns, estimated_ns;               /* of kernels that compute, each once */
     bool is_host;                                  /* times are those of operators on the host */
     bool has_shapes;
+    bool has_counters; /* of kernels */
     struct ss_roofline_steps steps;
 };
 
@@ -97,14 +110,14 @@ enum ss_roofline_column {
     SS_ROOFLINE_NAME,
     SS_ROOFLINE_SHORT,  /* of kernels: ss_kernel_short_name */
     SS_ROOFLINE_FAMILY, /* what the kernels compute; absent of modules */
-    SS_ROOFLINE_TYPE,   /* "bf16" */
+    SS_ROOFLINE_TYPE,   /* "bf16"; absent: unknown */
     SS_ROOFLINE_UNITS,  /* "matrix" or "vector": which of the device's peaks applies */
     SS_ROOFLINE_DEVICE, /* whose peaks apply; absent: unknown */
-    SS_ROOFLINE_SOURCE, /* "estimated from shapes", or why there is no estimate */
+    SS_ROOFLINE_SOURCE, /* "estimated from shapes", "measured", or why it is neither */
     SS_ROOFLINE_INSTANCES,
     SS_ROOFLINE_TIME,
     SS_ROOFLINE_PERCENT, /* of the time of all kernels that compute */
-    SS_ROOFLINE_FLOPS,   /* this and the next six are absent without an estimate */
+    SS_ROOFLINE_FLOPS,   /* this and the next six are absent where unknown */
     SS_ROOFLINE_BYTES,
     SS_ROOFLINE_RATE,      /* FLOPs per second of the time */
     SS_ROOFLINE_BANDWIDTH, /* bytes per second of the time */

@@ -35,6 +35,34 @@ enum ss_roofline_role ss_roofline_role(struct ss_roofline_building *building,
     }
 }
 
+/* --- which kernels count ---------------------------------------------------------------------- */
+
+static bool is_timed(const struct ss_model *model, const struct ss_device_work *work)
+{
+    uint32_t input = model->tracks.data[model->ranges.data[work->range].track].input;
+    return input >= model->inputs.count || !model->inputs.data[input].is_untimed;
+}
+
+static bool computes(const struct ss_device_work *work)
+{
+    return work->work_class == SS_WORK_COMPUTE && work->type == SS_EVENT_TYPE_kernel;
+}
+
+bool ss_roofline_counts(const struct ss_roofline_building *building,
+                        const struct ss_device_work *work)
+{
+    return computes(work) && (!building->has_timed || is_timed(building->model, work));
+}
+
+static void find_timed(struct ss_roofline_building *building)
+{
+    const struct ss_device_works *works = &building->works;
+    for (size_t i = 0; i < works->works.count && !building->has_timed; i++) {
+        building->has_timed =
+            computes(&works->works.data[i]) && is_timed(building->model, &works->works.data[i]);
+    }
+}
+
 /* --- which operator launched a kernel --------------------------------------------------------- */
 
 /* The range around the launch to begin with, plus one; 0: none. */
@@ -114,7 +142,7 @@ static void find_calls(struct ss_roofline_building *building)
 {
     for (size_t i = 0; i < building->works.works.count; i++) {
         const struct ss_device_work *work = &building->works.works.data[i];
-        if (!ss_roofline_counts(work)) {
+        if (!ss_roofline_counts(building, work)) {
             continue;
         }
         find_owner(building, i);
@@ -150,6 +178,8 @@ void ss_roofline_building_init(struct ss_roofline_building *building,
     building->owners = ss_alloc_zero(works, sizeof *building->owners);
     building->gaps = ss_alloc_zero(works, sizeof *building->gaps);
     building->families = ss_alloc_zero(model->names.count + 1, sizeof *building->families);
+    ss_kernel_counters_init(&building->counters, selection);
+    find_timed(building);
     find_peaks(building);
     find_calls(building);
 }
@@ -160,6 +190,7 @@ void ss_roofline_building_fini(struct ss_roofline_building *building)
     ss_sequences_fini(&building->sequences);
     ss_operator_calls_fini(&building->calls);
     ss_device_works_fini(&building->works);
+    ss_kernel_counters_fini(&building->counters);
     ss_vec_fini(&building->known);
     ss_free(building->known_of);
     ss_free(building->owners);

@@ -3,6 +3,7 @@
 #ifndef SS_ANALYSIS_ROOFLINE_INSIDE_H
 #define SS_ANALYSIS_ROOFLINE_INSIDE_H
 
+#include "analysis/kernel_counters.h"
 #include "analysis/roofline.h"
 
 /* How surely a kernel does the work of its operator. */
@@ -25,6 +26,8 @@ struct ss_roofline_building {
     struct ss_sequences sequences;
     struct ss_operator_calls calls;
     struct ss_device_works works;
+    struct ss_kernel_counters counters;
+    bool has_timed; /* kernels with times: those of files without times are measurements of them */
     struct ss_vec_of(struct ss_roofline_call) known; /* calls that have kernels */
     uint32_t *known_of;                              /* by range: index into `known`, plus one */
     uint32_t *owners; /* by work: the operator's range plus one; with an estimate or not; 0: none */
@@ -41,10 +44,9 @@ enum ss_kernel_family ss_roofline_family(struct ss_roofline_building *building, 
 /* The role of a kernel in a call with this work. */
 enum ss_roofline_role ss_roofline_role(struct ss_roofline_building *building,
                                        const struct ss_operator_work *work, uint32_t name);
-static inline bool ss_roofline_counts(const struct ss_device_work *work)
-{
-    return work->work_class == SS_WORK_COMPUTE && work->type == SS_EVENT_TYPE_kernel;
-}
+/* Whether a work is a kernel that computes, and not a mere measurement of one. */
+bool ss_roofline_counts(const struct ss_roofline_building *building,
+                        const struct ss_device_work *work);
 
 void ss_roofline_steps_find(struct ss_roofline_steps *steps, struct ss_roofline_building *building,
                             const struct ss_step_summary *training);

@@ -69,7 +69,7 @@ static double process_peak(const struct ss_roofline_building *building, uint32_t
         const struct ss_device_part *part = &building->works.parts.data[i];
         bool computes = false;
         for (size_t w = part->first; w < part->end && part->process == process && !computes; w++) {
-            computes = ss_roofline_counts(&building->works.works.data[w]);
+            computes = ss_roofline_counts(building, &building->works.works.data[w]);
         }
         if (computes) {
             const struct ss_device_peaks *peaks = building->peaks[part->device];
@@ -116,7 +116,7 @@ static double unknown_percent(struct ss_roofline_building *building)
         const struct ss_device_work *work = &building->works.works.data[i];
         enum ss_kernel_family family = ss_roofline_family(building, work->name);
         uint32_t owner = building->owners[i];
-        if (ss_roofline_counts(work) &&
+        if (ss_roofline_counts(building, work) &&
             (family == SS_KERNEL_MATMUL || family == SS_KERNEL_ATTENTION ||
              family == SS_KERNEL_CONVOLUTION)) {
             bool is_known = owner != 0 && building->known_of[owner - 1] != 0;

@@ -55,8 +55,8 @@ static struct shares shares_of(const struct ss_roofline_row *row)
     double peak = ss_device_peak(row->peaks, row->type, row->is_matrix);
     double bandwidth = ss_device_bandwidth(row->peaks), s = (double)row->ns / 1e9;
     struct shares shares = {0, 0};
-    if (s > 0 && row->is_estimated) {
-        shares.of_peak = peak > 0 ? row->flops / s / peak : 0;
+    if (s > 0) {
+        shares.of_peak = peak > 0 && row->has_flops ? row->flops / s / peak : 0;
         shares.of_bandwidth = bandwidth > 0 && row->has_bytes ? row->bytes / s / bandwidth : 0;
     }
     return shares;
@@ -89,16 +89,19 @@ static void put_roof(const struct ss_roofline_row *row, struct ss_cell *cells)
     if (bandwidth > 0) {
         cells[SS_ROOFLINE_PEAK_BANDWIDTH] = ss_cell_real(bandwidth);
     }
-    if (peak == 0 || bandwidth == 0 || !row->has_bytes || row->ns == 0) {
+    if (bandwidth == 0 || !row->has_bytes || row->ns == 0 ||
+        (peak == 0 && (!row->has_flops || row->flops > 0))) {
         return; /* one half of the roof is missing */
     }
-    if (row->flops > 0 && row->bytes > 0) {
+    if (row->has_flops && row->flops > 0 && row->bytes > 0) {
         double slope = row->flops / row->bytes * bandwidth;
         cells[SS_ROOFLINE_ROOF] = ss_cell_real(slope < peak ? slope : peak);
     }
     cells[SS_ROOFLINE_ROOF_PERCENT] = ss_cell_real(roof_percent(row));
-    cells[SS_ROOFLINE_BOUND] =
-        text_cell(shares.of_peak > shares.of_bandwidth ? "compute" : "memory");
+    if (row->has_flops) {
+        cells[SS_ROOFLINE_BOUND] =
+            text_cell(shares.of_peak > shares.of_bandwidth ? "compute" : "memory");
+    }
     if (roof_percent(row) > most_percent) {
         cells[SS_ROOFLINE_NOTE] = text_cell(note_above(row, shares));
     }
@@ -114,11 +117,16 @@ static const char *source_of(const struct ss_roofline_row *row)
         [SS_ROOFLINE_NO_SHAPES] = "not enough shapes recorded",
         [SS_ROOFLINE_NO_FORMULA] = "no formula",
         [SS_ROOFLINE_PREPARES] = "prepares data for other kernels"};
+    static const char *const sources[SS_ROOFLINE_SOURCES] = {
+        [SS_ROOFLINE_ESTIMATED] = "estimated from shapes",
+        [SS_ROOFLINE_MEASURED] = "measured",
+        [SS_ROOFLINE_MEASURED_BYTES] = "bytes measured",
+        [SS_ROOFLINE_MEASURED_FLOPS] = "FLOPs measured"};
     size_t most = 0;
     for (size_t i = 1; i < SS_ROOFLINE_GAPS; i++) {
         most = row->gap_ns[i] > row->gap_ns[most] ? i : most;
     }
-    return row->is_estimated ? "estimated from shapes" : gaps[most];
+    return row->source == SS_ROOFLINE_UNKNOWN ? gaps[most] : sources[row->source];
 }
 
 static void put_names(const struct ss_roofline *roofline, const struct ss_roofline_row *row,
@@ -153,23 +161,27 @@ static void put_row(const struct ss_roofline *roofline, const struct ss_roofline
     cells[SS_ROOFLINE_TIME] = ss_cell_integer((int64_t)row->ns);
     cells[SS_ROOFLINE_PERCENT] = ss_cell_real(
         roofline->total_ns > 0 ? 100 * (double)row->ns / (double)roofline->total_ns : 0);
-    if (!row->is_estimated) {
+    if (row->source == SS_ROOFLINE_UNKNOWN) {
         return;
     }
     double s = (double)row->ns / 1e9;
-    cells[SS_ROOFLINE_TYPE] = text_cell(ss_datatype_name(row->type));
+    if (row->type != SS_DATATYPE_UNKNOWN) {
+        cells[SS_ROOFLINE_TYPE] = text_cell(ss_datatype_name(row->type));
+    }
     cells[SS_ROOFLINE_UNITS] = text_cell(row->is_matrix ? "matrix" : "vector");
-    cells[SS_ROOFLINE_FLOPS] = ss_cell_real(row->flops);
+    if (row->has_flops) {
+        cells[SS_ROOFLINE_FLOPS] = ss_cell_real(row->flops);
+    }
     if (row->has_bytes) {
         cells[SS_ROOFLINE_BYTES] = ss_cell_real(row->bytes);
     }
-    if (s > 0) {
+    if (s > 0 && row->has_flops) {
         cells[SS_ROOFLINE_RATE] = ss_cell_real(row->flops / s);
     }
     if (s > 0 && row->has_bytes) {
         cells[SS_ROOFLINE_BANDWIDTH] = ss_cell_real(row->bytes / s);
     }
-    if (row->has_bytes && row->bytes > 0) {
+    if (row->has_flops && row->has_bytes && row->bytes > 0) {
         cells[SS_ROOFLINE_INTENSITY] = ss_cell_real(row->flops / row->bytes);
     }
     put_roof(row, cells);
@@ -240,16 +252,23 @@ static void put_rows(const struct ss_roofline *roofline, const struct ss_rooflin
 static void add_method(const struct ss_roofline *roofline, struct ss_table *table)
 {
     struct ss_sentence *text = ss_table_add_intro(table, SS_NOTE_FACT);
-    ss_sentence_add(text, roofline->is_host
-                              ? "Estimated from shapes, over the time of operators on the host: "
-                                "no kernel of a device was recorded."
+    if (roofline->is_host) {
+        ss_sentence_add(text, "Estimated from shapes, over the time of operators on the host: no "
+                              "kernel of a device was recorded.");
+        return;
+    }
+    ss_sentence_add(text, roofline->has_counters
+                              ? "Measured by counters where a row says so, else estimated from "
+                                "shapes: FLOPs, and each input and output moved once, over the "
+                                "time of kernels. "
                               : "Estimated from shapes: FLOPs, and each input and output moved "
                                 "once, over the time of kernels. ");
-    if (!roofline->is_host && roofline->total_ns > 0) {
+    if (roofline->total_ns > 0) {
         double percent = 100 * (double)(roofline->total_ns - roofline->estimated_ns) /
                          (double)roofline->total_ns;
         ss_sentence_add_percent(text, percent, 1);
-        ss_sentence_add(text, " of that time has no estimate.");
+        ss_sentence_add(text, roofline->has_counters ? " of that time has neither."
+                                                     : " of that time has no estimate.");
     }
 }
 
@@ -365,12 +384,14 @@ void ss_roofline_table(const struct ss_selection *selection, const struct ss_ste
     struct ss_roofline roofline;
     ss_roofline_init(&roofline, selection, training, options->grouping);
     *table = (struct ss_table){.name = "roofline",
-                               .title = "Roofline (estimated from shapes)",
+                               .title = roofline.has_counters
+                                            ? "Roofline (measured, or estimated from shapes)"
+                                            : "Roofline (estimated from shapes)",
                                .empty_text = why_empty(&roofline),
                                .columns = columns,
                                .column_count = SS_ROOFLINE_COLUMNS,
                                .whole_ns = roofline.total_ns};
-    if (roofline.has_shapes) {
+    if (roofline.has_shapes || roofline.has_counters) {
         put_rows(&roofline, options, table);
     }
     if (table->row_count > 0) {

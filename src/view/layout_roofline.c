@@ -48,17 +48,19 @@ static void put_roof(struct ss_text_table *table, const struct ss_cell *cells)
         bool is_above = cells[SS_ROOFLINE_NOTE].type == SS_CELL_TEXT;
         ss_text_table_putf(table, SHOW_ROOF, is_above ? "yellow" : NULL, "%.1f%%%s",
                            cells[SS_ROOFLINE_ROOF_PERCENT].real, is_above ? "!" : "");
+    }
+    if (cells[SS_ROOFLINE_BOUND].type == SS_CELL_TEXT) {
         ss_text_table_put(table, SHOW_BOUND, cells[SS_ROOFLINE_BOUND].text, NULL);
     }
 }
 
-/* The name; without an estimate also why. */
+/* The name, and unless its figures are estimated, where they come from, or why there are none. */
 static void put_name(struct ss_text_table *table, const struct ss_cell *cells)
 {
     bool has_short = cells[SS_ROOFLINE_SHORT].type == SS_CELL_TEXT;
     struct ss_strview name = cells[has_short ? SS_ROOFLINE_SHORT : SS_ROOFLINE_NAME].text;
     struct ss_strview source = cells[SS_ROOFLINE_SOURCE].text;
-    if (cells[SS_ROOFLINE_FLOPS].type == SS_CELL_REAL) {
+    if (ss_strview_equal(source, ss_strview_of("estimated from shapes"))) {
         ss_text_table_put(table, SHOW_NAME, name, NULL);
     } else {
         ss_text_table_putf(table, SHOW_NAME, NULL, "%.*s (%.*s)", (int)name.length, name.data,

@@ -221,7 +221,8 @@ void ss_roofline_write_points(const struct ss_roofline_picture *picture)
 /* "39.9 % of the roof, by compute"; without FLOPs of the bandwidth; without an estimate, why. */
 static void write_state(struct ss_sink *sink, const struct ss_cell *cells)
 {
-    if (cells[SS_ROOFLINE_FLOPS].type != SS_CELL_REAL) {
+    if (cells[SS_ROOFLINE_FLOPS].type != SS_CELL_REAL &&
+        cells[SS_ROOFLINE_ROOF_PERCENT].type != SS_CELL_REAL) {
         write_text_cell(sink, &cells[SS_ROOFLINE_SOURCE]);
     } else if (cells[SS_ROOFLINE_ROOF_PERCENT].type != SS_CELL_REAL) {
         ss_sink_text(sink, "roof unknown");

@@ -124,6 +124,39 @@ def test_no_picture_of_nothing(tmp_path, stepscope):
     assert not (tmp_path / "p.svg").exists()
 
 
+# --- counters ----------------------------------------------------------------------------------
+
+NCU = """"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size",\
+"Grid Size","Device","CC","device__attribute_display_name","dram__bytes.sum",\
+"sm__ops_path_tensor_src_bf16_dst_fp32.sum","gpu__time_duration.sum"
+"","","","","","","","","","","","","Mbyte","","usecond"
+"0","42","p","h","gemm<a & b>","1","7","(8, 8, 1)","(4, 1, 1)","0","8.0","NVIDIA A100","9","{ops}","50"
+"""
+
+
+@pytest.mark.parametrize("ops, source", [("2,000,000,000", "measured"), ("", "bytes measured")])
+def test_counters_of_the_same_kernel_are_used(tmp_path, rows, ops, source):
+    counters = tmp_path / "ncu.csv"
+    counters.write_text(NCU.replace("\\\n", "").format(ops=ops))
+    trace = write(tmp_path / "t.json", product())
+    row, = rows(trace, counters, "--group", "kernel")
+    assert (row["source"], row["instances"], row["total_ns"]) == (source, "1", "10000")
+    assert float(row["bytes"]) == 9e6
+    assert float(row["flops"]) == (2e9 if ops else 2 * 512 * 2048 * 1024)
+    alone, = rows(counters, "--group", "kernel")
+    assert alone["source"] == source and alone["total_ns"] == "50000"
+    assert alone["device"] == "A100 SXM 80 GB"
+    assert float(alone["bytes_per_s"]) == pytest.approx(9e6 / 50e-6)
+
+
+@recorded
+def test_a_rate_of_bytes_is_bytes_over_the_duration(rows):
+    """Of a kernel on a T4, whose table states the device's bandwidth by its share: 61.84 %."""
+    row, = rows(TRACES / "07_nsightful/copy_blocked.csv")
+    assert row["source"] == "bytes measured" and row["flops"] == ""
+    assert float(row["bytes"]) == pytest.approx(4137159648, rel=1e-6)
+
+
 # --- torch -------------------------------------------------------------------------------------
 
 @pytest.fixture(scope="module")

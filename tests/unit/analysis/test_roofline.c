@@ -328,10 +328,104 @@ static void without_an_estimate_a_row_says_why(void **state)
     assert_text(&row_of(&made, "c", NULL)[SS_ROOFLINE_SOURCE], "no operator recorded");
     assert_text(&row_of(&made, "d", NULL)[SS_ROOFLINE_SOURCE], "no launch recorded");
     /* Its format is unknown, and so are bytes and roof; not its FLOPs. */
-    const struct ss_cell *cells = row_of(&made, "gemm", "?");
+    const struct ss_cell *cells = row_of(&made, "gemm", NULL);
     assert_real(&cells[SS_ROOFLINE_FLOPS], 128);
     assert_int_equal(cells[SS_ROOFLINE_BYTES].type, SS_CELL_ABSENT);
     assert_int_equal(cells[SS_ROOFLINE_ROOF_PERCENT].type, SS_CELL_ABSENT);
+    end(&made);
+}
+
+/* --- counters --------------------------------------------------------------------------------- */
+
+static uint32_t add_metric_kind(struct made *made, const char *name, const char *unit)
+{
+    ss_vec_push(&made->model.metric_kinds,
+                (struct ss_model_metric_kind){.name = build_text(&made->model, name),
+                                              .unit = build_text(&made->model, unit)});
+    return (uint32_t)made->model.metric_kinds.count - 1;
+}
+
+/* Of the kernel added last. */
+static void measure(struct made *made, uint32_t kind, double value)
+{
+    ss_vec_push(&made->model.metrics,
+                (struct ss_model_metric){.payload = (uint32_t)made->model.payloads.count - 1,
+                                         .kind = kind,
+                                         .real = value});
+}
+
+static void counters_take_the_place_of_estimates(void **state)
+{
+    (void)state;
+    struct made made;
+    begin(&made, "NVIDIA A100-SXM4-80GB");
+    make_linear(&made);
+    uint32_t read = add_metric_kind(&made, "dram__bytes_read.sum", "byte");
+    uint32_t written = add_metric_kind(&made, "dram__bytes_write.sum", "byte");
+    uint32_t other = add_metric_kind(&made, "sm__warps_active.avg", "");
+    uint32_t add = add_metric_kind(&made, "sm__sass_thread_inst_executed_op_fadd_pred_on.sum", "");
+    uint32_t multiply =
+        add_metric_kind(&made, "sm__sass_thread_inst_executed_op_ffma_pred_on.sum", "");
+    uint32_t product = add_metric_kind(&made, "sm__ops_path_tensor_src_bf16_dst_fp32.sum", "");
+    /* Two launches of a kernel that is in no operator: the mean of what was measured. */
+    add_kernel(&made, "my_kernel", 20000, 1000, 90);
+    measure(&made, read, 3000);
+    measure(&made, written, 1000);
+    measure(&made, other, 50);
+    measure(&made, add, 100);
+    measure(&made, multiply, 200);
+    add_kernel(&made, "my_kernel", 22000, 1000, 91);
+    measure(&made, read, 5000);
+    measure(&made, written, 1000);
+    measure(&made, add, 100);
+    measure(&made, multiply, 400);
+    /* A product: its own units, too; and one of which these were not measured. */
+    add_kernel(&made, "gemm_bf16", 24000, 1000, 92);
+    measure(&made, product, 5e6);
+    add_kernel(&made, "splitKreduce_kernel", 26000, 1000, 93);
+    measure(&made, read, 70);
+    measure(&made, add, 10);
+    make_table(&made, SS_ROOFLINE_BY_KERNEL);
+    const struct ss_cell *cells = row_of(&made, "my_kernel", NULL);
+    assert_text(&cells[SS_ROOFLINE_SOURCE], "measured");
+    assert_real(&cells[SS_ROOFLINE_FLOPS], 2 * (100 + 2 * 300));
+    assert_real(&cells[SS_ROOFLINE_BYTES], 2 * 5000);
+    assert_text(&row_of(&made, "gemm_bf16", "bf16")[SS_ROOFLINE_SOURCE], "FLOPs measured");
+    assert_real(&row_of(&made, "gemm_bf16", "bf16")[SS_ROOFLINE_FLOPS], 5e6);
+    /* In the linear layer, the same kernel keeps its part of the estimated FLOPs. */
+    cells = row_of(&made, "splitKreduce_kernel", "bf16");
+    assert_text(&cells[SS_ROOFLINE_SOURCE], "bytes measured");
+    assert_real(&cells[SS_ROOFLINE_FLOPS], product_flops / 10);
+    assert_real(&cells[SS_ROOFLINE_BYTES], 70);
+    assert_text(&row_of(&made, "ampere_bf16_s16816gemm_bf16_128x128", "bf16")[SS_ROOFLINE_SOURCE],
+                "estimated from shapes");
+    end(&made);
+}
+
+/* A file of counters beside a recording of the same program: its kernels are no further ones. */
+static void measurements_are_no_kernels_beside_those_with_times(void **state)
+{
+    (void)state;
+    struct made made;
+    begin(&made, "NVIDIA A100-SXM4-80GB");
+    make_linear(&made);
+    ss_vec_push_zero(&made.model.inputs);
+    ss_vec_push_zero(&made.model.inputs);
+    made.model.inputs.data[1].is_untimed = true;
+    made.stream =
+        BUILD_TRACK(&made.model, .kind = SS_TRACK_RANGES, .process = made.process, .device = 1);
+    made.model.tracks.data[made.stream].stream = 1;
+    made.model.tracks.data[made.stream].input = 1;
+    uint32_t bytes = add_metric_kind(&made, "dram__bytes.sum", "byte");
+    add_kernel(&made, "direct_copy_kernel", 0, 777, 90);
+    measure(&made, bytes, 5000);
+    make_table(&made, SS_ROOFLINE_BY_KERNEL);
+    const struct ss_cell *cells = row_of(&made, "direct_copy_kernel", "fp32");
+    assert_int_equal(cells[SS_ROOFLINE_INSTANCES].integer, 1);
+    assert_int_equal(cells[SS_ROOFLINE_TIME].integer, 100);
+    assert_real(&cells[SS_ROOFLINE_BYTES], 5000);
+    assert_text(&cells[SS_ROOFLINE_SOURCE], "bytes measured");
+    assert_int_equal(made.table.row_count, 3);
     end(&made);
 }
 
@@ -503,6 +597,8 @@ int main(void)
         cmocka_unit_test(the_kernel_decides_the_format),
         cmocka_unit_test(kernels_that_prepare_have_no_estimate),
         cmocka_unit_test(without_an_estimate_a_row_says_why),
+        cmocka_unit_test(counters_take_the_place_of_estimates),
+        cmocka_unit_test(measurements_are_no_kernels_beside_those_with_times),
         cmocka_unit_test(an_unknown_device_has_no_roof),
         cmocka_unit_test(without_kernels_times_are_those_of_the_host),
         cmocka_unit_test(without_shapes_there_is_no_row),
