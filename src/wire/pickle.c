@@ -523,6 +523,7 @@ enum ss_status ss_pickle_read(struct ss_pickle *pickle, const struct ss_pickle_s
     struct reader reader = {
         .pickle = pickle, .source = source, .err = err, .capacity = BLOCK_BYTES};
     reader.data = ss_alloc(reader.capacity);
+    ss_vec_reserve(&reader.stack, MOST_MARKS); /* so that it has an address */
     enum ss_status status = need(&reader, 2);
     if (status == SS_OK && (uint8_t)reader.data[0] != 0x80) {
         status = fail(&reader, "no pickle of protocol 2 to 5");
