@@ -139,9 +139,10 @@ static void add_notes(const struct ss_allocations *allocations, struct ss_table 
         is_paired = is_paired && pool->unpaired == 0;
     }
     if (!is_whole) {
-        ss_sentence_add(ss_table_add_note(table, SS_NOTE_WARNING),
-                        "the recording has no totals: memory that was allocated before it and "
-                        "not freed in it is missing");
+        ss_sentence_add(
+            ss_table_add_note(table, SS_NOTE_WARNING),
+            "without totals: memory that was allocated before the recording, or the requested "
+            "time, and not freed in it is missing");
     }
     if (!has_addresses) {
         ss_sentence_add(ss_table_add_note(table, SS_NOTE_WARNING),

@@ -8,7 +8,7 @@
 #include "model/importer.h"
 #include "model/snapshot_rows.h"
 
-enum { MOST_DEVICES = 256 };
+enum { MOST_DEVICES = 256, MOST_OPEN_RANGES = 1024 };
 static const size_t most_bytes = (size_t)4 << 30;
 static const uint64_t first_wall_ns =
     UINT64_C(1000000000000000000); /* 2001: an earlier one is none */
@@ -68,22 +68,63 @@ static enum ss_status add_devices(struct ss_snapshot_rows *rows, struct ss_pickl
     return SS_OK;
 }
 
-/* Ranges that the program marked: each has an entry for its begin and one for its end. */
+/* Ranges that the program marked and did not end yet. */
+struct open_range {
+    uint32_t name; /* text of the pickle */
+    uint64_t begin_ns;
+};
+
+struct open_ranges {
+    struct open_range data[MOST_OPEN_RANGES];
+    size_t count;
+};
+
+static void add_range(struct ss_snapshot_rows *rows, const struct open_range *range,
+                      uint64_t end_ns)
+{
+    struct ss_strview name = ss_intern_get(&rows->pickle->texts, range->name);
+    ss_snapshot_add_range(rows, range->begin_ns,
+                          end_ns > range->begin_ns ? end_ns : range->begin_ns, name);
+}
+
+/* Ends the innermost range of this name, and forgets those within it. */
+static void end_range(struct ss_snapshot_rows *rows, struct open_ranges *open, uint32_t name,
+                      uint64_t end_ns)
+{
+    size_t at = open->count;
+    while (at > 0 && open->data[at - 1].name != name) {
+        at--;
+    }
+    if (at > 0) {
+        add_range(rows, &open->data[at - 1], end_ns);
+        open->count = at - 1;
+    }
+}
+
+/* Each range has an entry for its begin and one for its end; what has none ends with the history.
+ */
 static void add_annotations(struct ss_snapshot_rows *rows, struct ss_pickle_value list)
 {
     const struct ss_snapshot_words *words = &rows->words;
+    struct open_ranges *open = ss_alloc_zero(1, sizeof *open);
     for (size_t i = 0; i < ss_pickle_count(rows->pickle, list); i++) {
         struct ss_pickle_value entry = ss_pickle_at(rows->pickle, list, i);
         struct ss_pickle_value name = ss_pickle_get(rows->pickle, entry, words->name);
         struct ss_pickle_value stage = ss_pickle_get(rows->pickle, entry, words->stage);
         uint64_t us = ss_snapshot_number(rows, entry, words->time_us, 0);
-        bool is_begin = ss_snapshot_is(stage, words->START);
-        if (name.type == SS_PICKLE_TEXT && us > 0 && us <= UINT64_MAX / 2000 &&
-            (is_begin || ss_snapshot_is(stage, words->END))) {
-            ss_snapshot_add_annotation(rows, us * 1000,
-                                       ss_intern_get(&rows->pickle->texts, name.text), is_begin);
+        if (name.type != SS_PICKLE_TEXT || us == 0 || us > UINT64_MAX / 2000) {
+            continue;
+        }
+        if (ss_snapshot_is(stage, words->START) && open->count < MOST_OPEN_RANGES) {
+            open->data[open->count++] = (struct open_range){name.text, us * 1000};
+        } else if (ss_snapshot_is(stage, words->END)) {
+            end_range(rows, open, name.text, us * 1000);
         }
     }
+    while (open->count > 0) {
+        add_range(rows, &open->data[--open->count], rows->last_ns);
+    }
+    ss_free(open);
 }
 
 static enum ss_status add_content(struct ss_snapshot_rows *rows, struct ss_error *err)

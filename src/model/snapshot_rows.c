@@ -203,22 +203,21 @@ static bool is_step(struct ss_strview name, int64_t *number)
                            number);
 }
 
-void ss_snapshot_add_annotation(struct ss_snapshot_rows *rows, uint64_t time_ns,
-                                struct ss_strview name, bool is_begin)
+void ss_snapshot_add_range(struct ss_snapshot_rows *rows, uint64_t begin_ns, uint64_t end_ns,
+                           struct ss_strview name)
 {
     int64_t number = 0;
-    struct ss_trace_event edge = {.time_ns = time_ns,
-                                  .kind = is_begin ? SS_EVENT_BEGIN : SS_EVENT_END};
+    struct ss_builder_range range = {.begin_ns = begin_ns, .end_ns = end_ns};
     if (is_step(name, &number)) {
-        edge.track_ref = track(rows, &rows->step_track, SS_TRACK_STEPS, "step");
-        edge.payload = (struct ss_trace_value){SS_VALUE_INT, {.integer = number}};
+        range.track = track(rows, &rows->step_track, SS_TRACK_STEPS, "step");
+        range.payload = (struct ss_trace_value){SS_VALUE_INT, {.integer = number}};
     } else {
         struct ss_trace_name row = {
             .text = name, .category = ss_strview_of("scope"), .type = SS_EVENT_TYPE_range};
-        edge.track_ref = track(rows, &rows->torch_track, SS_TRACK_RANGES, ss_domain_torch);
-        edge.name_ref = is_begin ? ss_model_builder_name(rows->builder, &row) : 0;
+        range.track = track(rows, &rows->torch_track, SS_TRACK_RANGES, ss_domain_torch);
+        range.name = ss_model_builder_name(rows->builder, &row);
     }
-    edge.payload.type = is_begin ? edge.payload.type : SS_VALUE_NONE;
-    count(rows, time_ns);
-    ss_model_builder_event(rows->builder, &edge);
+    count(rows, begin_ns);
+    count(rows, end_ns);
+    ss_model_builder_range(rows->builder, &range);
 }

@@ -70,9 +70,9 @@ struct ss_snapshot_event {
     struct ss_pickle_value frames;
 };
 void ss_snapshot_add(struct ss_snapshot_rows *rows, const struct ss_snapshot_event *event);
-/* A range that the program marked, or a step: where it begins, or ends. */
-void ss_snapshot_add_annotation(struct ss_snapshot_rows *rows, uint64_t time_ns,
-                                struct ss_strview name, bool is_begin);
+/* A range that the program marked, or a step. */
+void ss_snapshot_add_range(struct ss_snapshot_rows *rows, uint64_t begin_ns, uint64_t end_ns,
+                           struct ss_strview name);
 
 /* The events of a device, with what its history begins with (snapshot_traces.c). `segments`: the
  * snapshot's list. SS_E_FORMAT with what is wrong. */

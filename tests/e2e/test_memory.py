@@ -171,6 +171,8 @@ def test_steps_of_annotations(tables, snapshot):
     assert [row["step"] for row in memory["memory-step"]] == [0, 1, 2]
     assert max(row["peak_bytes"] for row in memory["memory-step"]) == gpu.answers.peak
     assert memory["allocator"][0]["peak_step"] == 1
+    only = tables(snapshot(gpu, "2.9"), "memory", "--steps", "1")
+    assert [row["step"] for row in only["memory-step"]] == [1]
     requests = sum(event["action"] == "segment_alloc" for event in gpu.trace)
     assert memory["allocator"][0]["device_requests"] == requests
     assert 0 < memory["allocator"][0]["requests_in_steps"] < requests

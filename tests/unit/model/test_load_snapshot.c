@@ -384,6 +384,11 @@ static void test_annotations(void **state)
     put_annotation("Optimizer.step#SGD.step", "END", 18);
     put_annotation("ProfilerStep#4", "END", 20);
     put_annotation("x", "NEITHER", 21);
+    put_annotation("y", "END", 22);
+    put_annotation("open", "START", 23);
+    put_annotation("inner", "START", 24);
+    put_annotation("open", "END", 25);
+    put_annotation("last", "START", 26);
     end_list();
     assert_int_equal(load_snapshot(), SS_OK);
     size_t steps = 0, ranges = 0;
@@ -395,13 +400,15 @@ static void test_annotations(void **state)
             assert_int_equal(model.payloads.data[range->payload].integer, 4);
             assert_int_equal(range->end_ns, 20000);
         } else if (track->kind == SS_TRACK_RANGES) {
+            static const uint64_t begins[] = {12000, 23000, 26000}, ends[] = {18000, 25000, 26000};
+            assert_true(ranges < 3);
+            assert_int_equal(range->begin_ns, begins[ranges]);
+            assert_int_equal(range->end_ns, ends[ranges]);
             ranges++;
-            assert_int_equal(range->begin_ns, 12000);
-            assert_int_equal(range->end_ns, 18000);
         }
     }
     assert_int_equal(steps, 1);
-    assert_int_equal(ranges, 1);
+    assert_int_equal(ranges, 3);
     ss_model_fini(&model);
 }
 
