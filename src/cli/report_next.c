@@ -90,7 +90,7 @@ void ss_report_next_init(struct ss_report_next *next, const struct ss_arguments 
                          const struct ss_model *model, bool of_ranges)
 {
     *next = (struct ss_report_next){0};
-    if (model->metrics.count > 0) {
+    if (model->metrics.count > 0 && !has_samples(model)) {
         add_list(next, metric_steps, sizeof metric_steps / sizeof *metric_steps, arguments);
         return;
     }

@@ -115,6 +115,8 @@ void ss_model_builder_range(struct ss_model_builder *builder, const struct ss_bu
 enum ss_status ss_model_builder_sample(struct ss_model_builder *builder,
                                        const struct ss_trace_sample *sample, struct ss_error *err);
 void ss_model_builder_event(struct ss_model_builder *builder, const struct ss_trace_event *event);
+/* A point of a flow without a mark: its time, track, lane, id, and whether it ends. */
+void ss_model_builder_flow(struct ss_model_builder *builder, const struct ss_trace_event *event);
 void ss_model_builder_counter(struct ss_model_builder *builder,
                               const struct ss_trace_counter *counter);
 void ss_model_builder_line(struct ss_model_builder *builder, const struct ss_trace_line *line);

@@ -185,6 +185,19 @@ void ss_model_builder_event(struct ss_model_builder *builder, const struct ss_tr
                          ss_model_builder_on_axis(builder, event->time_ns), event);
 }
 
+void ss_model_builder_flow(struct ss_model_builder *builder, const struct ss_trace_event *event)
+{
+    if (is_wanted_track(builder, event->track_ref)) {
+        ss_vec_push(
+            &builder->model->flows,
+            (struct ss_model_flow){.id = event->flow_id,
+                                   .time_ns = ss_model_builder_on_axis(builder, event->time_ns),
+                                   .track = event->track_ref,
+                                   .lane = (uint16_t)event->lane,
+                                   .is_end = event->flow == SS_FLOW_END});
+    }
+}
+
 uint32_t ss_model_builder_metric_kind(struct ss_model_builder *builder,
                                       const struct ss_builder_metric_kind *kind)
 {

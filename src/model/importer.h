@@ -67,6 +67,7 @@ extern const struct ss_importer ss_importer_ncu;             /* load_ncu.c */
 extern const struct ss_importer ss_importer_snapshot;        /* load_snapshot.c */
 extern const struct ss_importer ss_importer_memory_timeline; /* load_memory_timeline.c */
 extern const struct ss_importer ss_importer_nsys;            /* load_nsys.c */
+extern const struct ss_importer ss_importer_perfetto;        /* load_perfetto.c */
 
 /* All rows, ends with NULL. */
 extern const struct ss_importer *const ss_importers[];

@@ -19,6 +19,7 @@ const struct ss_importer *const ss_importers[] = {&ss_importer_trace,
                                                   &ss_importer_nsys,
                                                   &ss_importer_snapshot,
                                                   &ss_importer_memory_timeline,
+                                                  &ss_importer_perfetto,
                                                   &ss_importer_raw,
                                                   NULL};
 

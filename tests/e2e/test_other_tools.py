@@ -3,9 +3,11 @@
 ones where they exist (tests/e2e/test_recorded_traces.py says where)."""
 
 import collections
+import gzip
 import json
 import os
 import pathlib
+import zlib
 
 import pytest
 
@@ -258,3 +260,141 @@ def test_the_export_for_older_viewers_is_read(stepscope, tmp_path, python):
     assert [[row[key] for key in keys] for row in before] == \
            [[row[key] for key in keys] for row in after]
     assert sum(row["self_samples"] for row in after) > 20
+
+
+class PerfettoTrace:
+    """Writes a trace as programs with Perfetto's SDK do, by the schema that Perfetto publishes."""
+
+    def __init__(self):
+        self.schema = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2",
+                                          reason="the package perfetto is not installed")
+        self.trace = self.schema.Trace()
+
+    def packet(self, **fields):
+        return self.trace.packet.add(trusted_packet_sequence_id=7, **fields)
+
+    def begin(self):
+        first = self.packet(sequence_flags=1)
+        for clock, time, is_incremental in ((6, 2_000_000, False), (1, 1_700_000_000 * 10**9, False),
+                                            (64, 2_000_000, True)):
+            first.clock_snapshot.clocks.add(clock_id=clock, timestamp=time,
+                                            is_incremental=is_incremental)
+        first.trace_packet_defaults.timestamp_clock_id = 64
+        first.trace_packet_defaults.track_event_defaults.track_uuid = 11
+        first.interned_data.event_names.add(iid=1, name="step")
+        first.interned_data.event_categories.add(iid=1, name="training")
+        self.describe(10).process.MergeFrom(
+            self.schema.ProcessDescriptor(pid=100, process_name="prog"))
+        self.describe(11, parent=10).thread.MergeFrom(
+            self.schema.ThreadDescriptor(pid=100, tid=100, thread_name="main"))
+
+    def describe(self, uuid, parent=0, name=None):
+        track = self.packet().track_descriptor
+        track.uuid = uuid
+        track.parent_uuid = parent
+        if name is not None:
+            track.name = name
+        return track
+
+    def event(self, after, kind, **fields):
+        packet = self.packet(timestamp=after, sequence_flags=2)
+        packet.track_event.MergeFrom(self.schema.TrackEvent(type=kind, **fields))
+        return packet
+
+    def write(self, path):
+        path.write_bytes(self.trace.SerializeToString())
+        return path
+
+
+@pytest.fixture
+def perfetto():
+    trace = PerfettoTrace()
+    trace.begin()
+    return trace
+
+
+BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
+
+
+def test_perfetto_events_are_reported(stepscope, perfetto, tmp_path):
+    perfetto.describe(13, parent=10, name="requests")
+    perfetto.describe(14, parent=10, name="memory").counter.unit = 3
+    for _ in range(3):
+        perfetto.event(100, BEGIN, name_iid=1, category_iids=[1])
+        perfetto.event(50, BEGIN, name="load", flow_ids=[5])
+        perfetto.event(10, COUNTER, track_uuid=14, counter_value=4096)
+        perfetto.event(30, END)
+        perfetto.event(20, INSTANT, name="mark")
+        perfetto.event(40, END)
+    perfetto.event(1, BEGIN, track_uuid=13, name="request", terminating_flow_ids=[5])
+    perfetto.event(900, END, track_uuid=13)
+    file = perfetto.write(tmp_path / "other.perfetto-trace")
+    found = {row["path"]: row for row in rows(stepscope, file, "range")}
+    assert set(found) == {"step", "step;load", "request"}
+    assert (found["step"]["count"], found["step"]["total_ns"], found["step"]["self_ns"]) == \
+           (3, 450, 330)
+    assert found["step;load"]["total_ns"] == 120
+    assert (found["step"]["category"], found["step"]["thread"]) == ("training", "main")
+    assert (found["request"]["domain"], found["request"]["tid"]) == ("requests", None)
+    (counter,) = rows(stepscope, file, "counter")
+    assert (counter["name"], counter["unit"], counter["last"]) == ("memory", "bytes", 4096)
+    page = stepscope("report", file).stdout
+    assert "2023-11-14 22:13:20 UTC" in page and "20 read" in page
+    chrome = tmp_path / "copy.json"
+    stepscope("export", file, "--to", "chrome", "-o", chrome)
+    events = json.loads(chrome.read_text())["traceEvents"]
+    phases = collections.Counter(event["ph"] for event in events)
+    assert (phases["X"], phases["i"], phases["C"]) == (7, 3, 3)
+    # Read again, it has the same ranges.
+    again = {row["path"]: row for row in rows(stepscope, chrome, "range")}
+    assert {path: row["total_ns"] for path, row in again.items()} == \
+           {path: row["total_ns"] for path, row in found.items()}
+
+
+def test_perfetto_packets_may_be_compressed(stepscope, perfetto, tmp_path):
+    perfetto.event(100, BEGIN, name_iid=1)
+    perfetto.event(50, END)
+    plain = perfetto.write(tmp_path / "plain")
+    outer = perfetto.schema.Trace()
+    outer.packet.add().compressed_packets = zlib.compress(plain.read_bytes())
+    packed = tmp_path / "packed"
+    packed.write_bytes(outer.SerializeToString())
+    assert rows(stepscope, plain, "range") == rows(stepscope, packed, "range")
+    gzipped = tmp_path / "plain.gz"
+    gzipped.write_bytes(gzip.compress(plain.read_bytes()))
+    assert rows(stepscope, gzipped, "range") == rows(stepscope, plain, "range")
+
+
+def test_perfetto_samples_become_flame_graphs(stepscope, perfetto, tmp_path):
+    first = perfetto.packet()
+    first.trace_packet_defaults.perf_sample_defaults.timebase.frequency = 100
+    interned = first.interned_data
+    for number, name in enumerate((b"main", b"multiply"), 1):
+        interned.function_names.add(iid=number, str=name)
+        interned.frames.add(iid=number, function_name_id=number, mapping_id=1)
+        interned.callstacks.add(iid=number, frame_ids=list(range(1, number + 1)))
+    interned.mapping_paths.add(iid=1, str=b"libm.so")
+    interned.mappings.add(iid=1, path_string_ids=[1])
+    for i in range(40):
+        sample = perfetto.packet(timestamp=2_000_000 + i * 10_000_000, timestamp_clock_id=6)
+        sample.perf_sample.MergeFrom(perfetto.schema.PerfSample(
+            pid=100, tid=100 + i % 2, callstack_iid=2 if i < 30 else 1))
+    file = perfetto.write(tmp_path / "samples")
+    found = {row["name"]: row for row in rows(stepscope, file, "function")}
+    assert (found["multiply"]["self_samples"], found["main"]["total_samples"]) == (30, 40)
+    assert len(rows(stepscope, file, "thread")) == 2
+    picture = tmp_path / "picture.svg"
+    stepscope("flame", file, "-o", picture)
+    assert "multiply" in picture.read_text()
+
+
+def test_a_cut_perfetto_trace(stepscope, perfetto, tmp_path):
+    perfetto.event(100, BEGIN, name_iid=1)
+    perfetto.event(50, END)
+    perfetto.event(50, BEGIN, name="lost")
+    file = perfetto.write(tmp_path / "trace")
+    file.write_bytes(file.read_bytes()[:-3])
+    done = stepscope("report", file, "--by", "range", "--format", "json", status=3)
+    assert "ends within" in done.stderr
+    (row,) = json.loads(done.stdout)["tables"][0]["rows"]
+    assert (row["name"], row["total_ns"]) == ("step", 50)

@@ -52,6 +52,8 @@ static void content_selects_the_row(void **state)
     assert_ptr_equal(ss_importer_of_file(path), &ss_importer_speedscope);
     write_file("==PROF== x\n\"ID\",\"Process ID\",", 29);
     assert_ptr_equal(ss_importer_of_file(path), &ss_importer_ncu);
+    write_file("\x0a\x06\x50\x05\x5a\x02\x48\x03\x0a\x02\x50\x05", 12);
+    assert_ptr_equal(ss_importer_of_file(path), &ss_importer_perfetto);
     assert_ptr_equal(ss_importer_of_file(GOLDEN "good/small.pftrace"), &ss_importer_trace);
 }
 
