@@ -146,7 +146,7 @@ const struct ss_command ss_command_report = {
     .synopsis = "[options] [INPUT…]",
     .description =
         "Prints tables of the steps and samples of a recording. INPUT is a stepscope trace, a "
-        "trace of another tool (docs/other-tools-traces.md lists them), a py-spy raw (folded) "
+        "trace of another tool (docs/import.md lists them), a py-spy raw (folded) "
         "file, "
         "or a folder of these; the default is the newest recording in the current folder. Every "
         "report starts with what was recorded and how faithfully; "
