@@ -49,12 +49,12 @@ static struct ss_strview list_behind(struct ss_strview text, const char *key)
     size_t depth = 0;
     for (const char *at = found != NULL ? found + strlen(key) : end; at < end; at++) {
         depth += *at == '[';
+        if (depth == 0) {
+            break;
+        }
         if (*at == ']' && --depth == 0) {
             const char *begin = found + strlen(key);
             return (struct ss_strview){begin, (size_t)(at + 1 - begin)};
-        }
-        if (depth == 0) {
-            break;
         }
     }
     return (struct ss_strview){"", 0};

@@ -109,6 +109,8 @@ static void names_of_emit_nvtx_are_read(void **state)
     assert_int_equal(range.name.length, 1);
     assert_int_equal(range.sequence, 7);
     assert_int_equal(range.sizes.length, 0); /* the list is cut */
+    assert_true(ss_torch_nvtx_read(ss_strview_of("f, seq = 7, sizes = ][]"), &range));
+    assert_int_equal(range.sizes.length, 0);
     assert_true(ss_torch_is_backward(ss_strview_of("AddmmBackward0")));
     assert_false(ss_torch_is_backward(ss_strview_of("Backward pass")));
 }
