@@ -27,6 +27,7 @@ struct stacking {
     struct ss_vec_of(uint32_t) below;
     struct ss_vec_of(uint32_t) pending;
     uint32_t *threads; /* by process: the one that stands for launches before the recording */
+    uint64_t added_ns; /* at most 63 bits, whatever a damaged recording has */
 };
 
 /* --- frames ----------------------------------------------------------------------------------- */
@@ -235,10 +236,12 @@ static void add_work(struct stacking *stacking, const struct ss_launch_place *pl
                      const struct ss_launch_frames *frames, const struct ss_device_work *work)
 {
     struct ss_model *model = stacking->model;
-    struct ss_model_total total = {.samples = place->ns};
-    if (place->ns == 0) {
+    uint64_t room_ns = (uint64_t)INT64_MAX - stacking->added_ns;
+    struct ss_model_total total = {.samples = place->ns < room_ns ? place->ns : room_ns};
+    if (total.samples == 0) {
         return;
     }
+    stacking->added_ns += total.samples;
     uint32_t stack = stack_of_launch(stacking, place, frames);
     total.stack = ss_model_stack_id(model, stack, frame_of_name(stacking, work->name, true));
     total.thread = place->call == 0

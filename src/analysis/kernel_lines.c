@@ -9,19 +9,27 @@
 
 static const struct ss_column columns[SS_KERNEL_LINE_COLUMNS] = {
     [SS_KERNEL_LINE_PATH] = {.key = "path", .comparison = SS_COMPARES_KEY},
-    [SS_KERNEL_LINE_NUMBER] = {.key = "line", .comparison = SS_COMPARES_LINE},
+    [SS_KERNEL_LINE_NUMBER] = {.key = "line"},
     [SS_KERNEL_LINE_FUNCTION] = {.key = "function", .comparison = SS_COMPARES_KEY},
     [SS_KERNEL_LINE_PERCENT] = {.key = "percent", .unit = "percent"},
-    [SS_KERNEL_LINE_TOTAL] = {.key = "total_ns", .unit = "ns", .comparison = SS_COMPARES_SUM},
-    [SS_KERNEL_LINE_KERNELS] = {.key = "kernels", .unit = "kernels", .comparison = SS_COMPARES_SUM},
-    [SS_KERNEL_LINE_WORKS] = {.key = "works", .unit = "works", .comparison = SS_COMPARES_SUM},
-    [SS_KERNEL_LINE_STEP_TIME] = {.key = "step_ns", .unit = "ns"},
-    [SS_KERNEL_LINE_STEP_KERNELS] = {.key = "step_kernels", .unit = "kernels"},
-    [SS_KERNEL_LINE_BACKWARD] = {.key = "backward_ns", .unit = "ns", .comparison = SS_COMPARES_SUM},
-    [SS_KERNEL_LINE_COMMUNICATION] = {.key = "communication_ns",
-                                      .unit = "ns",
-                                      .comparison = SS_COMPARES_SUM},
-    [SS_KERNEL_LINE_COPY] = {.key = "copy_ns", .unit = "ns", .comparison = SS_COMPARES_SUM},
+    [SS_KERNEL_LINE_TOTAL] = {.key = "total_ns",
+                              .unit = "ns",
+                              .comparison = SS_COMPARES_RUN_SUM,
+                              .leads = true},
+    [SS_KERNEL_LINE_KERNELS] = {.key = "kernels",
+                                .unit = "kernels",
+                                .comparison = SS_COMPARES_RUN_SUM},
+    [SS_KERNEL_LINE_WORKS] = {.key = "works", .unit = "works"},
+    [SS_KERNEL_LINE_STEP_TIME] = {.key = "step_ns",
+                                  .unit = "ns",
+                                  .comparison = SS_COMPARES_STEP,
+                                  .leads = true},
+    [SS_KERNEL_LINE_STEP_KERNELS] = {.key = "step_kernels",
+                                     .unit = "kernels",
+                                     .comparison = SS_COMPARES_STEP},
+    [SS_KERNEL_LINE_BACKWARD] = {.key = "backward_ns", .unit = "ns"},
+    [SS_KERNEL_LINE_COMMUNICATION] = {.key = "communication_ns", .unit = "ns"},
+    [SS_KERNEL_LINE_COPY] = {.key = "copy_ns", .unit = "ns"},
     [SS_KERNEL_LINE_HEAVIEST] = {.key = "heaviest"},
     [SS_KERNEL_LINE_HEAVIEST_TIME] = {.key = "heaviest_ns", .unit = "ns"},
     [SS_KERNEL_LINE_SHORT] = {.key = "heaviest_short", .is_for_people = true, .not_in_csv = true},
@@ -80,7 +88,7 @@ static void add_place(struct building *building, size_t at)
                                                        : frames->line;
     struct row *row = &building->rows[index];
     bool is_kernel = work->type == SS_EVENT_TYPE_kernel;
-    row->ns += place->ns;
+    row->ns += place->ns; /* may wrap in a damaged recording */
     row->works++;
     row->kernels += is_kernel;
     row->steady_ns += place->is_steady ? place->ns : 0;

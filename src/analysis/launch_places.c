@@ -210,12 +210,20 @@ static void find_operators(struct ss_launch_places *places, const char *domain)
     ss_free(kinds);
 }
 
+static bool counts(const struct ss_step *step, const struct ss_launch_places_options *options)
+{
+    return step->kind == SS_STEP_STEADY && step->has_device_work &&
+           (!options->of_operators || step->counts_operators);
+}
+
 static void find_steady(struct ss_launch_places *places,
                         const struct ss_launch_places_options *options)
 {
     const struct ss_model *model = places->selection->model;
     const struct ss_step_summary *training = options->training;
-    bool *is_counted = ss_alloc_zero(training->steps.count + 1, sizeof *is_counted);
+    for (size_t i = 0; i < training->steps.count; i++) {
+        places->steps += counts(&training->steps.data[i], options);
+    }
     for (size_t i = 0; i < places->rows.count; i++) {
         struct ss_launch_place *place = &places->rows.data[i];
         if (place->call == 0) {
@@ -224,15 +232,8 @@ static void find_steady(struct ss_launch_places *places,
         uint32_t process = places->works.works.data[place->work].process;
         const struct ss_step *step =
             ss_step_at(training, process, model->ranges.data[place->call - 1].begin_ns);
-        place->is_steady = step != NULL && step->kind == SS_STEP_STEADY &&
-                           (!options->of_operators || step->counts_operators);
-        if (place->is_steady) {
-            bool *is_known = &is_counted[step - training->steps.data];
-            places->steps += !*is_known;
-            *is_known = true;
-        }
+        place->is_steady = step != NULL && counts(step, options);
     }
-    ss_free(is_counted);
 }
 
 void ss_launch_places_init(struct ss_launch_places *places, const struct ss_selection *selection,

@@ -38,10 +38,11 @@ struct ss_launch_sum {
     uint64_t count, ns;
 };
 
+/* Saturating at 63 bits: the work of a damaged recording may take any time. */
 static inline void ss_launch_sum_add(struct ss_launch_sum *sum, uint64_t ns)
 {
     sum->count++;
-    sum->ns += ns;
+    sum->ns = ns < (uint64_t)INT64_MAX - sum->ns ? sum->ns + ns : (uint64_t)INT64_MAX;
 }
 
 struct ss_launch_places {
@@ -50,8 +51,7 @@ struct ss_launch_places {
     struct ss_range_finder finder;
     struct ss_vec_of(struct ss_launch_place) rows;     /* by call, those without one first */
     struct ss_launch_sum all, unlaunched[SS_LAUNCHES]; /* unlaunched: by enum ss_launch */
-    uint64_t steps; /* steady-state steps that count and launched work: work may have been recorded
-                     * in some steps only */
+    uint64_t steps; /* steady-state steps whose work was recorded, and that count */
 };
 
 struct ss_launch_places_options {

@@ -151,7 +151,7 @@ enum ss_phase_column {
      * phase, wherever it ran */
     SS_PHASE_DEVICE_PERCENT = SS_PHASE_COLUMNS, /* adds up to 100 */
     SS_PHASE_DEVICE_TOTAL,
-    SS_PHASE_DEVICE_STEP, /* this and the next: mean per step that launched work */
+    SS_PHASE_DEVICE_STEP, /* this and the next: mean per step whose work was recorded */
     SS_PHASE_DEVICE_STEP_WORKS,
     SS_PHASE_DEVICE_COLUMNS
 };

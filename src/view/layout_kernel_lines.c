@@ -54,8 +54,10 @@ static void put_row(struct ss_text_table *text, const struct ss_cell *cells)
         struct ss_strview path = cells[SS_KERNEL_LINE_PATH].text;
         ss_text_table_putf(text, LINE_PLACE, "cyan", "%.*s:%" PRId64, (int)path.length, path.data,
                            cells[SS_KERNEL_LINE_NUMBER].integer);
+        ss_text_table_put(text, LINE_FUNCTION, cells[SS_KERNEL_LINE_FUNCTION].text, NULL);
+    } else {
+        ss_text_table_put(text, LINE_PLACE, cells[SS_KERNEL_LINE_FUNCTION].text, NULL);
     }
-    ss_text_table_put(text, LINE_FUNCTION, cells[SS_KERNEL_LINE_FUNCTION].text, NULL);
     ss_text_table_put(text, LINE_HEAVIEST, cells[SS_KERNEL_LINE_SHORT].text, NULL);
 }
 
@@ -68,8 +70,8 @@ void ss_report_fill_kernel_lines(const struct ss_block *block, struct ss_text_ta
         [LINE_BAR] = {.title = "", .drops = true},
         [LINE_STEP_TIME] = {.title = steps ? "per step" : "", .right = true},
         [LINE_STEP_KERNELS] = {.title = steps ? "kernels" : "", .right = true},
-        [LINE_TOTAL] = {.title = "total", .right = true},
-        [LINE_KERNELS] = {.title = steps ? "in all" : "kernels", .right = true},
+        [LINE_TOTAL] = {.title = "total", .right = true, .drops = steps},
+        [LINE_KERNELS] = {.title = steps ? "in all" : "kernels", .right = true, .drops = steps},
         [LINE_BACKWARD] = {.title =
                                ss_table_has_any(table, SS_KERNEL_LINE_BACKWARD) ? "backward" : "",
                            .right = true},
@@ -80,9 +82,9 @@ void ss_report_fill_kernel_lines(const struct ss_block *block, struct ss_text_ta
                                 .right = true},
         [LINE_COPY] = {.title = ss_table_has_any(table, SS_KERNEL_LINE_COPY) ? "copies" : "",
                        .right = true},
-        [LINE_PLACE] = {.title = "line", .least = 16},
-        [LINE_FUNCTION] = {.title = "function", .least = 12},
-        [LINE_HEAVIEST] = {.title = "most of it", .least = 16}};
+        [LINE_PLACE] = {.title = "line", .least = 20},
+        [LINE_FUNCTION] = {.title = "function", .least = 8},
+        [LINE_HEAVIEST] = {.title = "most of it", .least = 12}};
     ss_text_table_init(text, columns, LINE_COLUMNS);
     for (size_t row = 0; row < table->row_count; row++) {
         put_row(text, ss_table_cell(table, row, 0));
