@@ -445,7 +445,7 @@ static enum ss_status load_perfetto(struct ss_model *model, const struct ss_impo
 /* --- the probe -------------------------------------------------------------------------------- */
 
 /* How sure a packet's fields make that it is one: those that nearly every packet has. */
-static bool looks_like_packet(struct ss_wire_cursor body, bool is_cut)
+static bool looks_like_packet(struct ss_wire_cursor body, bool is_cut, bool *has_message)
 {
     struct ss_wire_field field;
     enum ss_wire_next next;
@@ -458,6 +458,7 @@ static bool looks_like_packet(struct ss_wire_cursor body, bool is_cut)
             field.number == SS_PF_INTERNED_DATA || field.number == SS_PF_COMPRESSED_PACKETS ||
             field.number == SS_PF_TRACK_DESCRIPTOR || field.number == SS_PF_FTRACE_EVENTS;
         has_known = has_known || (is_bytes ? is_known_message : is_known_number);
+        *has_message = *has_message || (is_bytes && is_known_message);
         if ((is_bytes && is_known_number) || (!is_bytes && is_known_message)) {
             return false;
         }
@@ -470,23 +471,24 @@ static enum ss_import_match probe_perfetto(const char *head, size_t length)
     struct ss_wire_cursor bytes = ss_wire_cursor_of(head, length);
     size_t packets = 0;
     uint64_t size;
-    bool more;
+    bool more, has_message = false;
     if (ss_trace_is_trace(head, length < 64 ? length : 64)) {
         return SS_IMPORT_NO;
     }
-    while (bytes.at < bytes.end && packets < 4) {
+    while (bytes.at < bytes.end && (packets < 4 || !has_message)) {
         size_t skip = packet_head(bytes, &size, &more);
         size_t left = (size_t)(bytes.end - bytes.at) - skip;
         bool is_cut = skip > 0 && size > left;
         if (skip == 0 || (is_cut && length < SS_IMPORT_HEAD_BYTES && packets == 0) ||
-            !looks_like_packet(ss_wire_cursor_of(bytes.at + skip, is_cut ? left : size), is_cut)) {
+            !looks_like_packet(ss_wire_cursor_of(bytes.at + skip, is_cut ? left : size), is_cut,
+                               &has_message)) {
             break;
         }
         packets++;
         bytes.at += skip + (is_cut ? left : size);
     }
-    return packets >= 2 || (packets == 1 && bytes.at == bytes.end) ? SS_IMPORT_CERTAIN
-                                                                   : SS_IMPORT_NO;
+    bool are_packets = packets >= 2 || (packets == 1 && bytes.at == bytes.end);
+    return are_packets && has_message ? SS_IMPORT_CERTAIN : SS_IMPORT_NO;
 }
 
 const struct ss_importer ss_importer_perfetto = {.name = "perfetto",

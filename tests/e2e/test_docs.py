@@ -91,7 +91,8 @@ def test_options_named_in_the_pages_exist(stepscope):
                     --workers --mp-context --inference --dim --heads --tokens --find-links
                     --extra-index-url --no-install-recommends --cflags --libs --data --log
                     --lengths --compile --dynamic --backend --epochs --passes
-                    --restart-workers""".split())
+                    --restart-workers --trace --log-file --import --type --include-json --csv
+                    --include-blobs --page""".split())
     ours = set(re.findall(r"--[a-z][a-z-]+", stepscope("help", "--format", "markdown").stdout))
     ours |= {"--version", "--help"}
     for page in PAGES:
