@@ -9,7 +9,7 @@
 #include "model/snapshot_rows.h"
 
 enum { MOST_DEVICES = 256, MOST_OPEN_RANGES = 1024 };
-static const size_t most_bytes = (size_t)4 << 30;
+static const size_t most_bytes = (size_t)8 << 30; /* a snapshot of 1 GB needs about 6 GiB */
 static const uint64_t first_wall_ns =
     UINT64_C(1000000000000000000); /* 2001: an earlier one is none */
 
