@@ -36,7 +36,9 @@ static uint32_t put_frame(struct ss_model *model, struct ss_strview function,
                           struct ss_strview path, uint32_t line, enum ss_code_origin origin)
 {
     struct ss_strview shorter = path;
-    ss_module_of_path(path, origin, &shorter);
+    if (path.length > 0) {
+        ss_module_of_path(path, origin, &shorter);
+    }
     uint32_t name = ss_intern_put(&model->strings, function.data, function.length);
     struct ss_model_frame frame = {.function = name,
                                    .name = name,

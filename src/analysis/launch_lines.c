@@ -57,10 +57,10 @@ static bool is_generated(struct ss_strview path)
 
 static enum rank rank_of(struct ss_strview path)
 {
-    enum ss_code_owner owner = ss_owner_of(ss_origin_of_short_path(path), path);
     if (path.length == 0) {
         return NO_PLACE;
     }
+    enum ss_code_owner owner = ss_owner_of(ss_origin_of_short_path(path), path);
     if (ss_owner_is_torch(owner) || ss_owner_is_stdlib(owner) || owner == SS_OWNER_STEPSCOPE ||
         is_generated(path)) {
         return INNER_CODE;
