@@ -183,6 +183,20 @@ def test_lines_without_frames_say_how_to_record_them(stepscope, tmp_path):
     assert "with_stack=True" in stepscope("report", path, "--by", "kernel-line").stdout
 
 
+def test_texts(stepscope, trace):
+    """Narrow terminals keep the columns of devices, and unattributed time is visible."""
+    for by, titles, words in [
+            ("op", ["of device", "its per step", "its total"], ["(in no operator)", BEFORE]),
+            ("module", ["of device", "its forward", "its backward"], ["(in no module)", BEFORE]),
+            ("kernel-line", ["backward", "communication", "copies", "most of it"],
+             ["train.py:10", "forward", "(no line known)", BEFORE]),
+            ("phase", ["of device", "launched"], ["launched in steady-state steps"])]:
+        wide = stepscope("report", trace, "--by", by).stdout
+        narrow = stepscope("report", trace, "--by", by, "--width", "110").stdout
+        assert all(word in wide for word in titles + words), wide
+        assert all(title in narrow for title in titles), narrow
+
+
 def folded_of(stepscope, path, *options):
     text = stepscope("export", "--weight", "gpu", "--to", "raw", "-o", "-", path, *options).stdout
     return {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in text.splitlines()}

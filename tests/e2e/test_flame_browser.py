@@ -5,6 +5,7 @@ import shutil
 import tempfile
 
 import pytest
+from kineto import Kineto
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 
@@ -307,3 +308,21 @@ def test_hostile_names_do_nothing(chromium, graph):
     assert page.js("return window.broken") is None
     assert page.js("return document.querySelectorAll('script').length") == 1
     assert page.js("return document.querySelectorAll('img').length") == 0
+
+
+def test_device_time_has_units_and_no_uncertainty(chromium, stepscope, tmp_path):
+    trace = Kineto()
+    trace.operator("aten::linear", 100, 100)
+    trace.launch("gemm()", 110, 1000, 1500)
+    trace.launch("relu()", 150, 2600, 500)
+    source = trace.write(tmp_path / "trace.json")
+    stepscope("flame", "--weight", "gpu", source, "-o", tmp_path / "gpu.svg")
+    page = Page(chromium, tmp_path / "gpu.svg")
+    ActionChains(chromium).move_to_element(page.box("gemm")).perform()
+    page.until("document.querySelector('.tip').style.display === 'block'")
+    tip = page.js("return document.querySelector('.tip').textContent")
+    assert "1.50 ms" in tip and "75.0 %" in tip and "on the device: kernels" in tip
+    assert "±" not in tip and "sample" not in tip
+    page.search("relu")
+    assert page.found == "25.0 % matched"
+    assert page.js("return document.querySelector('.found').title") == "1 boxes, 500 µs"
