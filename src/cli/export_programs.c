@@ -254,6 +254,17 @@ static enum ss_status check_count(const struct exporting *exporting,
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
+/* Of recordings: what an import counts as samples are the calls that are written. */
+static uint64_t samples_of(const struct ss_model *model)
+{
+    uint64_t samples = 0;
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        const struct ss_model_input *input = &model->inputs.data[i];
+        samples += input->kind == SS_INPUT_TRACE ? input->samples : 0;
+    }
+    return samples;
+}
+
 static enum ss_status write_model(struct exporting *exporting, const struct ss_model *model,
                                   const char *input, struct ss_error *err)
 {
@@ -268,7 +279,7 @@ static enum ss_status write_model(struct exporting *exporting, const struct ss_m
     if (status == SS_OK) {
         int problems = ss_reading_report_problems(exporting->arguments, &selection, true);
         exporting->exit_status = problems != 0 ? problems : exporting->exit_status;
-        exporting->samples += selection.recorded - selection.filtered;
+        exporting->samples += samples_of(model);
         exporting->launchers += programs.left_out;
     }
     ss_programs_fini(&programs);

