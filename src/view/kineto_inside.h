@@ -70,6 +70,7 @@ struct ss_kineto_kinds {
     const struct ss_model *model;
     uint8_t *by_track;                                 /* enum role of kineto_kinds.c */
     uint8_t *by_name;                                  /* 1 + enum ss_kineto_kind, of threads */
+    bool *has_steps;                                   /* by process */
     struct ss_vec_of(struct ss_kineto_window) windows; /* by process, then by begin */
 };
 
@@ -78,8 +79,10 @@ void ss_kineto_kinds_init(struct ss_kineto_kinds *kinds, const struct ss_model *
 void ss_kineto_kinds_fini(struct ss_kineto_kinds *kinds);
 enum ss_kineto_kind ss_kineto_kind_of(struct ss_kineto_kinds *kinds,
                                       const struct ss_model_range *range);
-/* True for a call of which torch.profiler's record is written instead. */
-bool ss_kineto_is_double(const struct ss_kineto_kinds *kinds, const struct ss_model_range *range);
+/* True for a call of which torch.profiler's record is written instead, and for torch.profiler's
+ * mark of a step where the recording has steps. */
+bool ss_kineto_is_double(const struct ss_kineto_kinds *kinds, const struct ss_model_range *range,
+                         enum ss_kineto_kind kind);
 bool ss_kineto_is_imported(const struct ss_model *model, uint32_t track);
 
 /* --- ranges of a row: kineto_lanes.c ---------------------------------------------------------- */

@@ -163,15 +163,26 @@ static void find_windows(struct ss_kineto_kinds *kinds, const struct begins *cal
     }
 }
 
-bool ss_kineto_is_double(const struct ss_kineto_kinds *kinds, const struct ss_model_range *range)
+static bool is_step_mark(const struct ss_model *model, const struct ss_model_range *range)
+{
+    static const char prefix[] = "ProfilerStep#";
+    uint32_t name = model->names.data[model->paths.data[range->path].name].text;
+    return strncmp(ss_model_text(model, name), prefix, sizeof prefix - 1) == 0;
+}
+
+bool ss_kineto_is_double(const struct ss_kineto_kinds *kinds, const struct ss_model_range *range,
+                         enum ss_kineto_kind kind)
 {
     const struct ss_model *model = kinds->model;
     const struct ss_model_track *track = &model->tracks.data[range->track];
-    if (kinds->windows.count == 0 || track->thread == 0 ||
+    uint32_t process = track->thread != 0 ? model->threads.data[track->thread].process : 0;
+    if (kind == SS_KINETO_ANNOTATION && kinds->has_steps[process] && is_step_mark(model, range)) {
+        return true;
+    }
+    if (kinds->windows.count == 0 || process == 0 ||
         strcmp(ss_model_text(model, track->name), ss_domain_torch) != 0) {
         return false;
     }
-    uint32_t process = model->threads.data[track->thread].process;
     size_t low = 0, high = kinds->windows.count;
     while (low < high) { /* the first window that begins after the range */
         size_t middle = low + (high - low) / 2;
@@ -193,7 +204,9 @@ void ss_kineto_kinds_init(struct ss_kineto_kinds *kinds, const struct ss_model *
     struct begins calls = {0}, steps = {0};
     *kinds = (struct ss_kineto_kinds){.model = model,
                                       .by_track = ss_alloc_zero(model->tracks.count + 1, 1),
-                                      .by_name = ss_alloc_zero(model->names.count + 1, 1)};
+                                      .by_name = ss_alloc_zero(model->names.count + 1, 1),
+                                      .has_steps =
+                                          ss_alloc_zero(model->processes.count + 1, sizeof(bool))};
     for (uint32_t i = 1; i < model->tracks.count; i++) {
         kinds->by_track[i] = (uint8_t)role_of(model, i);
     }
@@ -202,6 +215,7 @@ void ss_kineto_kinds_init(struct ss_kineto_kinds *kinds, const struct ss_model *
         const char *name = ss_model_text(model, model->tracks.data[run->track].name);
         if (run->role == SS_ROLE_STEPS) {
             collect(model, run, &steps);
+            kinds->has_steps[ss_range_run_process(model, run)] = true;
         } else if (strcmp(name, ss_domain_torch_profiler) == 0) {
             collect(model, run, &calls);
         }
@@ -217,5 +231,6 @@ void ss_kineto_kinds_fini(struct ss_kineto_kinds *kinds)
 {
     ss_free(kinds->by_track);
     ss_free(kinds->by_name);
+    ss_free(kinds->has_steps);
     ss_vec_fini(&kinds->windows);
 }

@@ -51,6 +51,7 @@ static void push_open(open_ranges *open, uint64_t end_ns, uint32_t id)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
+/* What follows the last step of a training is none: readers would count it. */
 static void append_step(struct row_writing *row, const struct ss_model_range *range,
                         struct ss_strview text)
 {
@@ -59,7 +60,8 @@ static void append_step(struct row_writing *row, const struct ss_model_range *ra
     const char *track = ss_model_text(model, model->tracks.data[range->track].name);
     bool has_number = payload->type == SS_VALUE_INT ||
                       (payload->type == SS_VALUE_UINT && payload->natural <= INT64_MAX);
-    if (has_number && payload->integer >= 0 && strcmp(track, "step") == 0) {
+    bool is_cut = (range->flags & (SS_RANGE_END_UNSEEN | SS_RANGE_BEGIN_UNSEEN)) != 0;
+    if (has_number && payload->integer >= 0 && strcmp(track, "step") == 0 && !is_cut) {
         ss_strbuf_append_format(&row->name, "ProfilerStep#%" PRId64, payload->integer);
         return;
     }
@@ -357,7 +359,7 @@ static void gather(struct row_writing *row, const struct ss_range_run *run)
         bool is_left_out = writing->options->for_tensorboard && kind == SS_KINETO_DEVICE_ANNOTATION;
         if ((range->flags & SS_RANGE_OUTSIDE) != 0 || is_left_out ||
             !ss_kineto_in_span(writing, begin_of(writing, i)) ||
-            ss_kineto_is_double(&writing->kinds, range)) {
+            ss_kineto_is_double(&writing->kinds, range, kind)) {
             continue;
         }
         struct ss_kineto_item item = {.begin_ns = range->begin_ns,
