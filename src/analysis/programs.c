@@ -46,35 +46,64 @@ static bool *find_active(const struct ss_model *model)
     return is_active;
 }
 
-/* Of an input: its first process, and its ranks. */
+/* By process: it has a track of a device. */
+static bool *find_users(const struct ss_model *model)
+{
+    bool *uses_device = ss_alloc_zero(model->processes.count + 1, sizeof *uses_device);
+    for (uint32_t i = 1; i < model->tracks.count; i++) {
+        uses_device[model->tracks.data[i].process] |= model->tracks.data[i].device != 0;
+    }
+    return uses_device;
+}
+
+static uint32_t user_above(const struct ss_model *model, const bool *uses_device, uint32_t process)
+{
+    while (process != 0 && !uses_device[process]) {
+        process = model->processes.data[process].parent;
+    }
+    return process;
+}
+
+/* Of an input: its first process, and one of its ranks and one of the users of its devices. */
 struct heads_of_input {
-    uint32_t first, rank; /* processes */
-    bool has_ranks;       /* more than one */
+    uint32_t first, rank, user; /* processes */
+    bool has_ranks, has_users;  /* more than one */
 };
 
-/* By process: the one that stands for its program; 0: it belongs to none. Beside several ranks, a
- * process without one belongs to none of them. */
+static void count_head(struct heads_of_input *input, uint32_t process, uint32_t rank, uint32_t user)
+{
+    input->first = input->first == 0 ? process : input->first;
+    input->has_ranks |= rank != 0 && input->rank != 0 && input->rank != rank;
+    input->has_users |= user != 0 && input->user != 0 && input->user != user;
+    input->rank = rank != 0 ? rank : input->rank;
+    input->user = user != 0 ? user : input->user;
+}
+
+/* By process: the one that stands for its program; 0: it belongs to none. Beside several ranks, or
+ * several users of devices, another process belongs to none of them. */
 static uint32_t *find_heads(const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;
+    bool *uses_device = find_users(model);
     uint32_t *heads = ss_alloc_zero(model->processes.count + 1, sizeof *heads);
     struct heads_of_input *inputs = ss_alloc_zero(model->inputs.count + 1, sizeof *inputs);
     for (uint32_t i = 1; i < model->processes.count; i++) {
-        struct heads_of_input *input = &inputs[model->processes.data[i].input];
         if (selection->processes[i]) {
             heads[i] = rank_above(model, i);
-            input->first = input->first == 0 ? i : input->first;
-            input->has_ranks |= heads[i] != 0 && input->rank != 0 && input->rank != heads[i];
-            input->rank = heads[i] != 0 ? heads[i] : input->rank;
+            count_head(&inputs[model->processes.data[i].input], i, heads[i],
+                       uses_device[i] ? i : 0);
         }
     }
     for (uint32_t i = 1; i < model->processes.count; i++) {
         const struct heads_of_input *input = &inputs[model->processes.data[i].input];
         if (selection->processes[i] && heads[i] == 0 && !input->has_ranks) {
-            heads[i] = input->rank != 0 ? input->rank : input->first;
+            heads[i] = input->rank != 0   ? input->rank
+                       : input->has_users ? user_above(model, uses_device, i)
+                                          : input->first;
         }
     }
     ss_free(inputs);
+    ss_free(uses_device);
     return heads;
 }
 
@@ -140,6 +169,12 @@ void ss_programs_init(struct ss_programs *programs, const struct ss_selection *s
     if (programs->rows.count > 1) {
         qsort(programs->rows.data, programs->rows.count, sizeof *programs->rows.data,
               compare_programs);
+    }
+    for (size_t i = 1; i < programs->rows.count; i++) {
+        struct ss_program *row = &programs->rows.data[i];
+        if (!row->has_rank && !row[-1].has_rank && row->input == row[-1].input) {
+            row->shares_input = row[-1].shares_input = true;
+        }
     }
     ss_free(heads);
     ss_free(is_active);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The programs of a selection: each rank with the processes below it, such as the workers of its
- * data loader; where an input has no ranks, all of its processes are one program. For formats that
- * hold one program in a file. Pure; borrows the selection.
+ * data loader; where an input has no ranks, each process that uses a device, or else all of its
+ * processes are one program. For formats that hold one program in a file. Pure; borrows the
+ * selection.
  */
 #ifndef SS_ANALYSIS_PROGRAMS_H
 #define SS_ANALYSIS_PROGRAMS_H
@@ -14,6 +15,7 @@ struct ss_program {
     uint32_t process;              /* the rank, or the first process */
     uint32_t input;
     bool has_rank;
+    bool shares_input;         /* with other programs without a rank */
     uint32_t rank, world_size; /* world_size 0: unknown */
 };
 

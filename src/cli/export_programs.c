@@ -108,7 +108,8 @@ static int rank_digits(const struct ss_program *program)
 /* "run" of "folder/run.1669783687384.pt.trace.json.gz", "worker3" of "dlrm.tar.gz:worker3.json". */
 static void append_stem(const char *path, struct ss_strbuf *name)
 {
-    static const char *const endings[] = {".gz", ".zst", ".json", ".pt.trace", ".pftrace"};
+    static const char *const endings[] = {".gz",       ".zst",     ".json",
+                                          ".pt.trace", ".pftrace", ".sqlite"};
     const char *begin = path;
     for (const char *at = path; *at != '\0'; at++) {
         begin = *at == '/' || *at == ':' ? at + 1 : begin;
@@ -150,6 +151,10 @@ static char *name_in_folder(const struct exporting *exporting, const struct ss_p
         ss_strbuf_append_format(&worker, "rank%0*u", rank_digits(program), program->rank);
     } else {
         append_stem(ss_model_text(model, model->inputs.data[program->input].path), &worker);
+        if (program->shares_input) {
+            ss_strbuf_append_format(&worker, "_%" PRId32,
+                                    model->processes.data[program->process].pid);
+        }
     }
     for (unsigned tried = 1; tried == 1 || is_taken(exporting, name.data); tried++) {
         ss_strbuf_clear(&name);

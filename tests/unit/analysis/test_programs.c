@@ -109,6 +109,34 @@ static void test_inputs_without_ranks_are_programs(void **state)
     fini(&world);
 }
 
+static void test_users_of_devices_are_programs(void **state)
+{
+    (void)state;
+    struct world world;
+    init(&world, 1);
+    uint32_t launcher = add(&world, 0, -1, false);
+    uint32_t one = add(&world, launcher, -1, false), other = add(&world, launcher, -1, false);
+    uint32_t worker = add(&world, other, -1, false);
+    BUILD_TRACK(&world.model, .kind = SS_TRACK_GROUP, .process = one, .device = 1);
+    find(&world);
+    assert_int_equal(world.programs.rows.count, 1); /* a single user: all is its program */
+    fini(&world);
+    init(&world, 1);
+    add(&world, 0, -1, false);
+    add(&world, launcher, -1, false);
+    add(&world, launcher, -1, false);
+    add(&world, other, -1, false);
+    BUILD_TRACK(&world.model, .kind = SS_TRACK_GROUP, .process = one, .device = 1);
+    BUILD_TRACK(&world.model, .kind = SS_TRACK_GROUP, .process = other, .device = 2);
+    find(&world);
+    assert_int_equal(world.programs.rows.count, 2);
+    assert_int_equal(world.programs.left_out, 1);
+    assert_int_equal(world.programs.rows.data[1].process, other);
+    assert_true(world.programs.rows.data[1].selection.processes[worker]);
+    assert_true(world.programs.rows.data[0].shares_input);
+    fini(&world);
+}
+
 static void test_processes_without_ranges_are_no_programs(void **state)
 {
     (void)state;
@@ -152,6 +180,7 @@ int main(void)
         cmocka_unit_test(test_ranks_with_their_workers),
         cmocka_unit_test(test_a_launcher_belongs_to_the_only_rank),
         cmocka_unit_test(test_inputs_without_ranks_are_programs),
+        cmocka_unit_test(test_users_of_devices_are_programs),
         cmocka_unit_test(test_processes_without_ranges_are_no_programs),
         cmocka_unit_test(test_steps_are_those_of_the_longest_row),
     };
