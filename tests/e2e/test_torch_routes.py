@@ -261,7 +261,9 @@ def test_children_of_a_lost_preload(record, route, torch, python):
 def test_flags_that_leave_no_second_way(record, torch, python, flags):
     code = f"import sys; sys.path.insert(0, {str(torch)!r}); import torch; print(torch.__version__)"
     done, hooked = record(*flags, "-c", code, command=[*LOST, python])
-    assert (done.stdout, done.stderr, hooked) == ("0.0.1\n", "", 0)
+    # A fast machine ends so short a program before its first sample, which the recorder says.
+    said = [line for line in done.stderr.splitlines() if "no samples" not in line]
+    assert (done.stdout, said, hooked) == ("0.0.1\n", [], 0)
 
 
 SEEN = """
