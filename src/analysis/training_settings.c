@@ -110,19 +110,6 @@ static int64_t loader_number(const struct ss_training_facts *facts, const char *
     return number;
 }
 
-/* The names of all sources that record kernels begin so. */
-static bool has_kernels(const struct ss_model *model)
-{
-    for (size_t i = 0; i < model->sources.count; i++) {
-        const char *name = ss_model_text(model, model->sources.data[i].name);
-        if (model->sources.data[i].status == SS_SOURCE_RAN &&
-            (strncmp(name, "cuda", 4) == 0 || strncmp(name, "gpu", 3) == 0)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Recordings of version 0.1.0 have the text only. */
 static enum ss_operator_route operator_route(const struct ss_training_facts *facts)
 {
@@ -146,7 +133,7 @@ void ss_training_settings_find(struct ss_training_facts *facts)
     facts->step_source = text_or_empty(fact_text(facts, ss_fact_torch_steps));
     facts->threads = fact_number(facts, ss_fact_torch_threads);
     facts->uses_cuda = fact_number(facts, ss_fact_torch_cuda) > 0;
-    facts->records_gpu = has_kernels(facts->model) || ss_model_has_device_work(facts->model);
+    facts->records_gpu = ss_model_has_device_work(facts->model);
     facts->has_anomaly_detection = fact_number(facts, ss_fact_torch_anomaly) > 0;
     facts->dtype = text_or_empty(fact_text(facts, ss_fact_model_dtype));
     facts->workers = loader_number(facts, ss_fact_loader_workers, most_count);
