@@ -111,6 +111,7 @@ enum ss_status ss_trace_writer_begin(struct ss_trace_writer *writer, const char 
     writer->failure = (struct ss_error){0};
     writer->stats = (struct ss_trace_writer_stats){0};
     writer->unit_number = 0;
+    writer->base_ns = 0;
     writer->unit_has_gap = writer->restart_pending = false;
     writer->lost_shown = writer->forgotten_lost = 0;
     ss_vec_clear(&writer->counts);
@@ -306,12 +307,21 @@ static void put_interned(struct ss_trace_writer *writer, struct ss_wire_buffer *
     extras->length = 0;
 }
 
-static uint64_t unit_base(const struct ss_trace_writer *writer)
+/* The time that the head of the unit relates to the sequence clock. It never goes back from unit to
+ * unit: Perfetto rejects such a reading, and then cannot place the events after it. Earlier events
+ * have times of their own clock. */
+static uint64_t set_unit_base(struct ss_trace_writer *writer)
 {
-    if (writer->has_clock || ss_unit_event_count(&writer->unit) == 0) {
-        return writer->clock.monotonic_ns;
+    uint64_t base_ns = writer->clock.monotonic_ns;
+    if (!writer->has_clock && ss_unit_event_count(&writer->unit) > 0) {
+        base_ns = writer->base_ns != 0 ? writer->base_ns : ss_unit_first_ns(&writer->unit);
     }
-    return ss_unit_first_ns(&writer->unit);
+    if (base_ns < writer->base_ns) {
+        writer->has_clock = false;
+        base_ns = writer->base_ns;
+    }
+    writer->base_ns = base_ns;
+    return base_ns;
 }
 
 /* Writes the unit and begins the next. */
@@ -321,7 +331,7 @@ static enum ss_status close_unit(struct ss_trace_writer *writer, bool sealed, st
     struct ss_unit *unit = &writer->unit;
     struct ss_wire_buffer *out = &unit->plain;
     out->length = 0;
-    uint64_t base_ns = unit_base(writer);
+    uint64_t base_ns = set_unit_base(writer);
     put_head(writer, out, base_ns);
     if (writer->unit_restarts) {
         put_recording(writer, out);

@@ -97,6 +97,7 @@ struct ss_trace_writer {
     struct ss_unit unit;
     struct ss_clock_reading clock; /* at the begin of the unit */
     bool has_clock;
+    uint64_t base_ns; /* of the last unit; 0: none yet */
     bool unit_restarts, unit_has_gap;
     bool restart_pending;
     uint32_t unit_number;

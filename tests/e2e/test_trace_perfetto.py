@@ -384,6 +384,7 @@ class Strict:
         self.kinds = collections.defaultdict(set)
         self.flows = collections.defaultdict(list)
         self.order = 0
+        self.newest_clock = 0
         for packet in packets_of(path):
             self.take(packet)
         assert set(self.found) <= {("packet", OURS)}, self.found
@@ -430,8 +431,7 @@ class Strict:
         else:
             assert not packet.HasField("timestamp") or packet.HasField("clock_snapshot")
 
-    @staticmethod
-    def take_clocks(packet, state):
+    def take_clocks(self, packet, state):
         if not packet.HasField("clock_snapshot"):
             return
         clocks = {clock.clock_id: clock for clock in packet.clock_snapshot.clocks}
@@ -439,6 +439,8 @@ class Strict:
         assert all(clock.timestamp for clock in clocks.values())
         assert clocks[64].timestamp == clocks[3].timestamp
         state["clock"] = clocks[64].timestamp
+        assert clocks[3].timestamp >= self.newest_clock, "Perfetto rejects a clock that goes back"
+        self.newest_clock = clocks[3].timestamp
 
     @staticmethod
     def time(packet, state):
@@ -585,6 +587,9 @@ def test_recordings_of_a_flood_and_a_kill(stepscope, life, tmp_path, options):
         trace = tmp_path / f"{what[0]}.pftrace"
         stepscope("record", *options, "-o", trace, "--", life, *what, status=None)
         Strict(trace)
+        compat = tmp_path / f"{what[0]}-compat.pftrace"
+        stepscope("export", trace, "--to", "perfetto-compat", "-o", compat)
+        Strict(compat)
 
 
 def test_a_recorder_that_is_killed_leaves_a_right_trace(stepscope, life, tmp_path):

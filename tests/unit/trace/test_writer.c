@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "sample_recording.h"
 #include "trace/profile.h"
+#include "wire/perfetto.h"
 #include "wire/proto.h"
 
 static struct manual_clock manual; /* of all writers here */
@@ -425,6 +426,75 @@ static void test_an_hour(void **state)
     unlink(path);
 }
 
+static struct ss_wire_cursor find_field(struct ss_wire_cursor cursor, uint32_t number)
+{
+    struct ss_wire_field field;
+    while (ss_wire_next(&cursor, &field) == SS_WIRE_FIELD) {
+        if (field.number == number) {
+            return field.body;
+        }
+    }
+    return (struct ss_wire_cursor){0};
+}
+
+/* Of the reading of the monotonic clock in a packet; 0: it has none. */
+static uint64_t monotonic_of(struct ss_wire_cursor packet)
+{
+    struct ss_wire_cursor snapshot = find_field(packet, SS_PF_CLOCK_SNAPSHOT);
+    struct ss_wire_field clock, field;
+    while (ss_wire_next(&snapshot, &clock) == SS_WIRE_FIELD) {
+        uint64_t id = 0, time_ns = 0;
+        while (ss_wire_next(&clock.body, &field) == SS_WIRE_FIELD) {
+            id = field.number == SS_PF_CLOCK_ID ? field.value : id;
+            time_ns = field.number == SS_PF_CLOCK_TIME ? field.value : time_ns;
+        }
+        if (clock.number == SS_PF_CLOCKS && id == SS_PF_MONOTONIC) {
+            return time_ns;
+        }
+    }
+    return 0;
+}
+
+/* Units whose samples are older than the unit before, with and without a clock reading of their
+ * own: the readings that Perfetto sees never go back. */
+static void test_clock_readings_never_go_back(void **state)
+{
+    (void)state;
+    const char *path = recording_path("back");
+    struct ss_trace_writer_options options = {
+        .size = sizeof options, .path = path, .compression = -1, .unit_bytes = 256, .replay = true};
+    struct ss_trace_writer *writer;
+    MUST(ss_trace_writer_open(&options, &writer, must_err));
+    recording_define(writer);
+    struct recording recording = {.rate_hz = 100};
+    for (uint32_t i = 0; i < 1000; i++) {
+        struct ss_trace_sample sample = recording_sample(&recording, 1000 - i);
+        MUST(ss_trace_writer_sample(writer, &sample, must_err));
+        if (i % 300 == 100) {
+            uint64_t now = sample.time_ns;
+            PUT(clock, writer, now, now, now, now, 50);
+        }
+    }
+    MUST(ss_trace_writer_close(writer, must_err));
+    size_t length, readings = 0;
+    uint8_t *bytes = recording_bytes(path, &length);
+    struct ss_wire_cursor cursor = {bytes, bytes + length};
+    struct ss_wire_field packet;
+    uint64_t newest_ns = 0;
+    while (ss_wire_next(&cursor, &packet) == SS_WIRE_FIELD) {
+        uint64_t time_ns = monotonic_of(packet.body);
+        readings += time_ns != 0;
+        assert_true(time_ns == 0 || time_ns >= newest_ns);
+        newest_ns = time_ns != 0 ? time_ns : newest_ns;
+    }
+    assert_true(readings > 20);
+    ss_free(bytes);
+    struct extremes extremes;
+    read_extremes(path, &extremes);
+    assert_int_equal(extremes.samples, 1000);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +509,7 @@ int main(void)
         cmocka_unit_test(test_huge_names),
         cmocka_unit_test(test_wild_refs_are_refused),
         cmocka_unit_test(test_an_hour),
+        cmocka_unit_test(test_clock_readings_never_go_back),
     };
     manual_clock_init(&manual, RECORDING_START);
     return cmocka_run_group_tests(tests, NULL, NULL);
