@@ -82,16 +82,18 @@ static void put_descriptor(struct ss_wire_buffer *out, const struct ss_trace_tra
     ss_wire_end(out, descriptor);
 }
 
-static bool is_thread_track(const struct ss_trace_track *track)
+/* A thread's own row, and the steps that stand for their folder. */
+static bool is_described(const struct ss_trace_track *track, const struct ss_track_uuids *uuids)
 {
-    return track->kind == SS_TRACK_RANGES && track->thread_ref != 0 && track->name.length == 0;
+    return (track->kind == SS_TRACK_RANGES && track->thread_ref != 0 && track->name.length == 0) ||
+           (track->kind == SS_TRACK_STEPS && uuids->own == uuids->steps);
 }
 
 void ss_encode_track_record(struct ss_wire_buffer *out, const struct ss_trace_track *track,
                             const struct ss_track_uuids *uuids)
 {
     size_t packet = ss_encode_packet_begin(out);
-    if (!is_thread_track(track) && track->kind != SS_TRACK_ASYNC) {
+    if (!is_described(track, uuids) && track->kind != SS_TRACK_ASYNC) {
         put_descriptor(out, track, uuids->own, pf_parent_of(track, uuids));
     }
     size_t payload = ss_encode_payload_begin(out);

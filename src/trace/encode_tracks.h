@@ -12,7 +12,8 @@
 /* The uuids of a track and its relatives; 0: none. */
 struct ss_track_uuids {
     uint64_t own, process, thread, parent; /* parent: of the GROUP track */
-    /* The viewer folders of tracks without owner and of a process's steps and phases. */
+    /* The viewer folders of tracks without owner and of a process's steps and phases; the latter
+     * may be a track of steps. */
     uint64_t host, steps;
 };
 

@@ -20,6 +20,7 @@ struct ss_writer_process {
     uint32_t steps_period; /* of the last descriptor of the folder of its steps and phases */
     uint64_t parent_uuid;  /* valid also after the parent is forgotten */
     uint32_t first_thread, first_track; /* 0: none */
+    uint32_t steps_track;               /* the first one of its steps; 0: none */
 };
 
 struct ss_writer_thread {

@@ -138,6 +138,10 @@ enum ss_status ss_trace_writer_track(struct ss_trace_writer *writer,
         if (owner != NULL) {
             entry->next = owner->first_track;
             owner->first_track = record.ref;
+            if (record.kind == SS_TRACK_STEPS && record.parent_ref == 0 &&
+                owner->steps_track == 0) {
+                owner->steps_track = record.ref;
+            }
         }
     }
     record.name = ss_writer_intern(writer, track->name);
@@ -150,7 +154,11 @@ enum ss_status ss_trace_writer_track(struct ss_trace_writer *writer,
 void ss_writer_forget_track(struct ss_trace_writer *writer, uint32_t ref)
 {
     struct ss_writer_track *track = ss_writer_track_at(writer, ref);
+    struct ss_writer_process *owner = ss_writer_process_at(writer, track->record.process_ref);
     ss_vec_fini(&track->lanes);
+    if (owner != NULL && owner->steps_track == ref) {
+        owner->steps_track = 0;
+    }
     if (track->sequence != 0) {
         ss_vec_push(&writer->free_sequences, track->sequence);
     }
@@ -159,10 +167,15 @@ void ss_writer_forget_track(struct ss_trace_writer *writer, uint32_t ref)
         ref > writer->newest_forgotten_track ? ref : writer->newest_forgotten_track;
 }
 
-/* The uuid of the folder around the steps and phases of a process. */
-static uint64_t steps_uuid(const struct ss_trace_writer *writer, uint32_t process)
+/* The uuid of what viewers show around the steps and phases of a process: the first track of steps,
+ * so that its ranges are visible while it is closed; without one, a folder. */
+static uint64_t steps_uuid(const struct ss_trace_writer *writer, uint32_t ref)
 {
-    uint64_t uuid = ss_writer_process_uuid(writer, process);
+    const struct ss_writer_process *process = ss_writer_process_at(writer, ref);
+    if (process != NULL && process->steps_track != 0) {
+        return ss_writer_track_at(writer, process->steps_track)->uuid;
+    }
+    uint64_t uuid = ss_writer_process_uuid(writer, ref);
     return (uuid & UINT64_C(0xffff000000000000)) |
            (ss_hash_u64(uuid ^ SS_STEPS_TRACK) & UINT64_C(0xffffffffffff)) | 1;
 }
@@ -172,12 +185,18 @@ static void describe_steps(struct ss_trace_writer *writer, const struct ss_write
     uint32_t ref = track->record.process_ref;
     bool on_top = track->record.kind == SS_TRACK_STEPS || track->record.kind == SS_TRACK_PHASES;
     struct ss_writer_process *process = ss_writer_process_at(writer, ref);
-    if (!on_top || process == NULL || track->record.parent_ref != 0 ||
-        process->steps_period == writer->definitions.period) {
+    if (!on_top || process == NULL || track->record.parent_ref != 0) {
         return;
     }
-    ss_encode_steps_folder(&writer->unit.descriptors, &process->record, steps_uuid(writer, ref));
-    process->steps_period = writer->definitions.period;
+    uint32_t period = writer->definitions.period;
+    bool is_first = process->steps_track == track->record.ref;
+    if (!is_first && process->steps_track != 0) {
+        ss_writer_describe_track(writer, process->steps_track);
+    } else if (is_first || process->steps_period != period) {
+        ss_encode_steps_folder(&writer->unit.descriptors, &process->record,
+                               steps_uuid(writer, ref));
+        process->steps_period = period;
+    }
 }
 
 struct ss_track_uuids ss_writer_track_uuids(const struct ss_trace_writer *writer,
