@@ -251,7 +251,8 @@ void ss_model_builder_range(struct ss_model_builder *builder, const struct ss_bu
     struct ss_complete_range complete = {.begin_ns =
                                              ss_model_builder_on_axis(builder, range->begin_ns),
                                          .end_ns = ss_model_builder_on_axis(builder, range->end_ns),
-                                         .name = name,
+                                         .name = name % SS_COMPLETE_MOST_NAMES,
+                                         .flags = range->flags & SS_COMPLETE_FLAGS,
                                          .payload = payload};
     ss_load_tracks_complete(&builder->on_tracks, builder->model, track, range->resolution_ns,
                             &complete);

@@ -17,11 +17,14 @@ struct ss_raw_event {
     uint8_t flags;
 };
 
-/* A range as read. */
+/* A range as read. One of these exists for each event of a file while it is read: what it was is in
+ * bits of the name, whose 2^30 values exceed the memory for names. */
 struct ss_complete_range {
     uint64_t begin_ns, end_ns;
-    uint32_t name, payload; /* ids of the model */
+    uint32_t name : 30, flags : 2; /* id of the model; enum ss_event_flag */
+    uint32_t payload;              /* id of the model */
 };
+enum { SS_COMPLETE_MOST_NAMES = 1 << 30, SS_COMPLETE_FLAGS = 3 };
 
 /* A sequence of nested ranges: a track, or one lane of it. */
 struct ss_nest {

@@ -143,13 +143,14 @@ static void add_range(struct nesting *nesting, struct ss_complete_range range)
     ss_vec_push(&lane->ends, range.end_ns);
     ss_vec_push(&lane->paths, path);
     ss_vec_push(&model->ranges,
-                (struct ss_model_range){.begin_ns = range.begin_ns,
-                                        .end_ns = range.end_ns,
-                                        .track = nesting->nest->track,
-                                        .path = path,
-                                        .payload = range.payload,
-                                        .lane = (uint16_t)number,
-                                        .flags = (uint8_t)(outside ? SS_RANGE_OUTSIDE : 0)});
+                (struct ss_model_range){
+                    .begin_ns = range.begin_ns,
+                    .end_ns = range.end_ns,
+                    .track = nesting->nest->track,
+                    .path = path,
+                    .payload = range.payload,
+                    .lane = (uint16_t)number,
+                    .flags = (uint8_t)(range.flags | (outside ? SS_RANGE_OUTSIDE : 0))});
 }
 
 /* The ranges of a track, lane by lane: stable, in place but for the rows of other lanes. */

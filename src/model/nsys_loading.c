@@ -69,7 +69,9 @@ bool ss_nsys_span(struct ss_nsys_loading *loading, const struct ss_sqlite_rows *
         return false;
     }
     count(loading, begin_ns, end_ns);
-    *range = (struct ss_builder_range){.begin_ns = (uint64_t)begin_ns, .end_ns = (uint64_t)end_ns};
+    *range = (struct ss_builder_range){.begin_ns = (uint64_t)begin_ns,
+                                       .end_ns = (uint64_t)end_ns,
+                                       .flags = *has_end ? 0 : SS_EVENT_END_UNSEEN};
     return true;
 }
 

@@ -221,6 +221,21 @@ static void events_of_stepscope_are_ranges(void **state)
     assert_int_equal(model.tracks.data[model.ranges.data[2].track].thread, 0);
 }
 
+/* A range without an end keeps that it has none. */
+static void an_open_range_of_stepscope_is_cut(void **state)
+{
+    (void)state;
+    assert_int_equal(load_text("{" SCHEMA "\"exporter\":\"stepscope 1.0\"," FRAMES
+                               ",\"profiles\":[{\"type\":\"evented\",\"name\":\"Process 5 step\","
+                               "\"unit\":\"nanoseconds\",\"endValue\":9,\"events\":[" EVENT(
+                                   "O", 0, 1) "," EVENT("C", 0, 2) "," EVENT("O", 1, 4) "]}]}"),
+                     SS_OK);
+    assert_int_equal(model.ranges.count, 2);
+    assert_int_equal(model.ranges.data[0].flags, 0);
+    assert_int_equal(model.ranges.data[1].end_ns, 9);
+    assert_int_equal(model.ranges.data[1].flags, SS_RANGE_END_UNSEEN);
+}
+
 /* --- owners ----------------------------------------------------------------------------------- */
 
 static void owners_come_from_names(void **state)
@@ -373,6 +388,7 @@ int main(void)
         cmocka_unit_test(a_time_range_counts_from_the_first_sample),
         cmocka_unit_test(events_are_samples_of_the_stack),
         cmocka_unit_test(events_of_stepscope_are_ranges),
+        cmocka_unit_test(an_open_range_of_stepscope_is_cut),
         cmocka_unit_test(owners_come_from_names),
         cmocka_unit_test(a_cut_file_has_what_came_before),
         cmocka_unit_test(unreadable_samples_are_counted),

@@ -36,6 +36,7 @@ static void ranges_have_domain_category_colour_and_payload(void **state)
              " (-5,NULL,75,NULL,NULL,'lib'," T100 ",NULL,5,NULL,NULL,NULL),"
              " (0,NULL,33,7,NULL,'io'," T100 ",NULL,5,NULL,NULL,NULL);");
     const struct ss_model_range *range = find_range("registered", 0);
+    assert_int_equal(range->flags, 0);
     assert_string_equal(text(track_of(range)->name), "lib"); /* named later in the file */
     assert_int_equal(payload(range), -3);
     assert_int_equal(name_of(range)->colour, 0xff0000ff);
@@ -61,6 +62,8 @@ static void an_open_range_ends_with_the_session(void **state)
                          "INSERT INTO NVTX_EVENTS (start,eventType,text,globalTid) VALUES"
                          " (100,59,'step 1'," T100 "), (200,59,'step 2'," T100 ");");
     assert_int_equal(find_range("step 1", 0)->end_ns, 1500); /* no steps: their ends are unknown */
+    assert_int_equal(find_range("step 1", 0)->flags, SS_RANGE_END_UNSEEN);
+    assert_int_equal(find_range("step 2", 0)->flags, SS_RANGE_END_UNSEEN);
     assert_int_equal(count_ranges("step"), 0);
 }
 
