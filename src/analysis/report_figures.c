@@ -108,6 +108,20 @@ static void put_samples(const struct ss_selection *selection, struct ss_figure *
     ss_figure_put_count(samples, "frameless", selection->frameless);
 }
 
+static void put_warnings(const struct ss_trust *trust, struct ss_figure *header)
+{
+    struct ss_figure *warnings = ss_figure_put_list(header, "warnings");
+    for (size_t i = 0; i < trust->warnings.count; i++) {
+        const struct ss_trust_warning *warning = &trust->warnings.data[i];
+        struct ss_figure *object = ss_figure_put_object(warnings, NULL);
+        ss_figure_put_text(object, "tool", warning->tool);
+        ss_figure_put_text(object, "severity", warning->is_error ? "error" : "warning");
+        ss_figure_put_text(object, "text", warning->text);
+        ss_figure_put_count(object, "count", warning->count);
+    }
+    ss_figure_put_count(header, "more_warnings", trust->more_warnings);
+}
+
 void ss_report_put_header(const struct ss_trust *trust, struct ss_figure *figures)
 {
     struct ss_figure *header = ss_figure_put_object(figures, "header");
@@ -123,6 +137,7 @@ void ss_report_put_header(const struct ss_trust *trust, struct ss_figure *figure
         ss_figure_put_text(absence, "source", trust->left_out.data[i].source);
         ss_figure_put_text(absence, "reason", trust->left_out.data[i].reason);
     }
+    put_warnings(trust, header);
     struct ss_figure *problems = ss_figure_put_list(header, "problems");
     for (size_t i = 0; i < trust->problems.count; i++) {
         ss_trust_problem_add(&trust->problems.data[i], ss_figure_put_sentence(problems, NULL));

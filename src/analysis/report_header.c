@@ -270,6 +270,60 @@ static void add_left_out(struct header *header, const struct ss_trust *trust)
     }
 }
 
+static bool has_no_clock(const struct ss_trust_input *input)
+{
+    return input->kind != SS_INPUT_RAW && !input->is_untimed &&
+           input->clock.mapping == SS_CLOCK_UNMAPPED;
+}
+
+/* Of several files: those whose times count from their own begin. */
+static void add_clocks(struct header *header, const struct ss_trust *trust)
+{
+    enum { SHOWN = 3 };
+    uint64_t count = 0;
+    begin_row(header, "Clocks");
+    for (size_t i = 0; i < trust->inputs.count && trust->inputs.count > 1; i++) {
+        if (has_no_clock(&trust->inputs.data[i]) && count++ < SHOWN) {
+            ss_sentence_add_name(add_fact(header, SS_JOINT_COMMA),
+                                 ss_strview_of(trust->inputs.data[i].path));
+        }
+    }
+    if (count > SHOWN) {
+        add_count(header, SS_JOINT_COMMA, count - SHOWN, "more");
+    }
+    if (count > 0) {
+        add_words(header, "no clock in the file: times count from its own begin and are not "
+                          "comparable with those of the others");
+    }
+}
+
+/* What the tool of an import warned of: the user should know it before trusting the tables. */
+static void add_warnings(struct header *header, const struct ss_trust *trust)
+{
+    enum { SHOWN = 5 };
+    uint64_t more = trust->more_warnings;
+    begin_row(header, "Warnings");
+    for (size_t i = 0; i < trust->warnings.count; i++) {
+        const struct ss_trust_warning *warning = &trust->warnings.data[i];
+        if (i >= SHOWN) {
+            more += warning->count;
+            continue;
+        }
+        struct ss_sentence *fact = add_item(header);
+        ss_sentence_add(fact, i == 0 ? "by the profiler: " : "");
+        ss_sentence_add(fact, warning->is_error ? "error: " : "");
+        ss_sentence_add_name(fact, ss_strview_of(warning->text));
+        if (warning->count > 1) {
+            ss_sentence_add(fact, " (");
+            ss_sentence_add_count(fact, warning->count);
+            ss_sentence_add(fact, " times)");
+        }
+    }
+    if (more > 0) {
+        add_count(header, SS_JOINT_ITEM, more, "more: --format json has them");
+    }
+}
+
 /* recorded = shown + what each reason excludes: the numbers add up. */
 static void add_samples(struct header *header, const struct ss_trust *trust)
 {
@@ -344,6 +398,8 @@ void ss_report_add_header(const struct ss_trust *trust, struct ss_document *docu
     add_events(&header, &trust->all);
     add_overhead(&header, &trust->all.overhead);
     add_left_out(&header, trust);
+    add_clocks(&header, trust);
+    add_warnings(&header, trust);
     add_samples(&header, trust);
     add_repairs(&header, &trust->all);
     add_problems(&header, "Beware", trust);

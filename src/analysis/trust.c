@@ -212,6 +212,42 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
     }
 }
 
+/* --- warnings --------------------------------------------------------------------------------- */
+
+static void add_warning(struct ss_trust *trust, const struct ss_trust_warning *warning)
+{
+    for (size_t i = 0; i < trust->warnings.count; i++) {
+        struct ss_trust_warning *known = &trust->warnings.data[i];
+        if (known->is_error == warning->is_error && strcmp(known->text, warning->text) == 0 &&
+            strcmp(known->tool, warning->tool) == 0) {
+            known->count++;
+            return;
+        }
+    }
+    if (trust->warnings.count < SS_TRUST_MOST_WARNINGS) {
+        ss_vec_push(&trust->warnings, *warning);
+    } else {
+        trust->more_warnings++;
+    }
+}
+
+static void find_warnings(struct ss_trust *trust, const struct ss_model *model, bool wants_errors)
+{
+    const char *kind = wants_errors ? "nsys-error" : "nsys-warning";
+    for (size_t i = 0; i < model->notes.count; i++) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        if (strcmp(ss_model_text(model, note->kind), kind) == 0) {
+            uint32_t tool = model->inputs.data[note->input].tool;
+            add_warning(trust, &(struct ss_trust_warning){.tool = ss_model_text(model, tool),
+                                                          .text = ss_model_text(model, note->text),
+                                                          .is_error = wants_errors,
+                                                          .count = 1});
+        }
+    }
+}
+
+/* --- problems --------------------------------------------------------------------------------- */
+
 static void add_problem(struct ss_trust *trust, enum ss_trust_problem_kind kind, const char *input,
                         const char *reason)
 {
@@ -325,6 +361,8 @@ void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection)
         find_problems(trust, model, i);
         find_absences(trust, model, i);
     }
+    find_warnings(trust, model, true);
+    find_warnings(trust, model, false);
     struct ss_trust_input *all = &trust->all;
     /* Several files may contain the same process. */
     all->processes = model->processes.count - 1;
@@ -339,6 +377,7 @@ void ss_trust_fini(struct ss_trust *trust)
     ss_vec_fini(&trust->inputs);
     ss_vec_fini(&trust->problems);
     ss_vec_fini(&trust->left_out);
+    ss_vec_fini(&trust->warnings);
     *trust = (struct ss_trust){0};
 }
 

@@ -63,10 +63,20 @@ struct ss_trust_absence {
     const char *source, *reason;
 };
 
+/* What the tool that wrote an import warned of while it recorded. */
+struct ss_trust_warning {
+    const char *tool, *text;
+    bool is_error;
+    uint64_t count; /* of messages with this text */
+};
+enum { SS_TRUST_MOST_WARNINGS = 32 };
+
 struct ss_trust {
     struct ss_vec_of(struct ss_trust_input) inputs;
     struct ss_vec_of(struct ss_trust_problem) problems;
     struct ss_vec_of(struct ss_trust_absence) left_out; /* each source once */
+    struct ss_vec_of(struct ss_trust_warning) warnings; /* each text once, errors first */
+    uint64_t more_warnings;                             /* of texts beyond SS_TRUST_MOST_WARNINGS */
     struct ss_trust_input all; /* sums over the inputs; names of the first, overhead the largest */
     uint32_t skipped_files;
     const char *why_no_marks;   /* why annotations or torch were not fully recorded; NULL: they

@@ -177,8 +177,6 @@ def test_header_names_the_tool_the_machine_and_the_time(stepscope):
     assert row["model"] == "Tesla T4"
 
 
-# --- what is refused ------------------------------------------------------------------------------
-
 def write(path, *statements):
     database = sqlite3.connect(path)
     for statement in statements:
@@ -187,6 +185,40 @@ def write(path, *statements):
     database.close()
     return path
 
+
+def test_warnings_of_the_profiler_are_in_the_header(stepscope, tmp_path):
+    path = write(tmp_path / "a.sqlite",
+                 "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, "
+                 "globalTid INTEGER, text TEXT)",
+                 "INSERT INTO NVTX_EVENTS VALUES (5, 9, 59, 7 << 24 | 7, 'load')",
+                 "CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, severity INTEGER, text TEXT, "
+                 "globalPid INTEGER)",
+                 "INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 1, 'it works', 7 << 24), "
+                 "(2, 2, 'events might be lost', 7 << 24), (3, 2, 'events might be lost', NULL), "
+                 "(4, 3, 'no access', NULL)",
+                 "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 39) "
+                 "INSERT INTO DIAGNOSTIC_EVENT SELECT 5, 2, 'warning ' || i, NULL FROM n")
+    (row,) = [line for line in stepscope("report", path).stdout.splitlines()
+              if line.startswith("Warnings")]
+    assert "error: no access" in row and "events might be lost (2 times)" in row
+    assert "37 more" in row and "it works" not in row
+    header = json.loads(stepscope("report", path, "--format", "json").stdout)["header"]
+    assert header["warnings"][:2] == [
+        {"tool": "Nsight Systems", "severity": "error", "text": "no access", "count": 1},
+        {"tool": "Nsight Systems", "severity": "warning", "text": "events might be lost",
+         "count": 2}]
+    assert (len(header["warnings"]), header["more_warnings"]) == (32, 10)
+
+
+@recorded
+def test_recorded_warnings_are_in_the_header(stepscope):
+    known = query(RECORDED[2], "SELECT text FROM DIAGNOSTIC_EVENT WHERE severity = 2")
+    done = stepscope("report", TRACES / RECORDED[2], "--by", "gpu", "--format", "json")
+    found = json.loads(done.stdout)["header"]["warnings"]
+    assert [row["text"] for row in found] == [text for text, in known]
+
+
+# --- what is refused ------------------------------------------------------------------------------
 
 def error_of(stepscope, path):
     return stepscope("report", path, status=3).stderr
