@@ -21,6 +21,7 @@ enum { MAX_FOLDER_FILES = 1 << 20 };
 struct file {
     char *path;
     bool in_folder;
+    struct ss_file_span part; /* that is requested, if it was resolved */
 };
 
 struct files ss_vec_of(struct file);
@@ -79,7 +80,7 @@ static enum ss_status list_folder(const char *path, struct files *files, struct 
         if ((is_known && !S_ISREG(status.st_mode)) || is_converted_trace(full.data)) {
             continue;
         }
-        ss_vec_push(files, (struct file){ss_strdup(full.data), true});
+        ss_vec_push(files, (struct file){.path = ss_strdup(full.data), .in_folder = true});
     }
     ss_strbuf_fini(&full);
     closedir(folder);
@@ -98,7 +99,7 @@ static enum ss_status list_input(const char *path, struct files *files, struct s
     if (S_ISDIR(status.st_mode)) {
         return list_folder(path, files, err);
     }
-    ss_vec_push(files, (struct file){ss_strdup(path), false});
+    ss_vec_push(files, (struct file){.path = ss_strdup(path)});
     return SS_OK;
 }
 
@@ -127,43 +128,60 @@ static enum ss_status load_one(struct ss_model *model, const struct file *file,
     return SS_OK;
 }
 
+/* The request of a file: of files without a clock, times count from the begin of each. */
+static struct ss_model_load request_of(const struct file *file, const struct ss_model_load *load,
+                                       bool is_resolved)
+{
+    struct ss_model_load request = *load;
+    if (is_resolved && (load->has_steps || !file->part.is_own)) {
+        request.has_steps = false;
+        request.has_time_range = true;
+        request.on_axis = true;
+        request.from_ns = file->part.span.from_ns;
+        request.to_ns = file->part.span.to_ns;
+    }
+    return request;
+}
+
 /* Loads the files of one input, of which at least one must be readable. */
 static enum ss_status load_files(struct ss_model *model, const char *input,
                                  const struct file *files, size_t count,
-                                 const struct ss_model_load *load, struct ss_error *err)
+                                 const struct ss_model_load *load, bool is_resolved,
+                                 struct ss_error *err)
 {
     size_t inputs = model->inputs.count;
     for (size_t i = 0; i < count; i++) {
-        SS_TRY(load_one(model, &files[i], load, err));
+        struct ss_model_load request = request_of(&files[i], load, is_resolved);
+        SS_TRY(load_one(model, &files[i], &request, err));
     }
     return model->inputs.count > inputs
                ? SS_OK
                : ss_fail(err, SS_E_EMPTY, "folder %s holds no trace and no raw file", input);
 }
 
-/* Converts the requested steps or times to a span that is common to several files. */
-static enum ss_status resolve_span(const struct files *files, struct ss_model_load *load,
-                                   struct ss_error *err)
+/* Several files have one origin of times. */
+static bool needs_resolving(const struct files *files, const struct ss_model_load *load)
 {
     bool is_several =
         files->count > 1 || (files->count == 1 && ss_import_is_archive(files->data[0].path));
-    if (load->on_axis || !(load->has_time_range || load->has_steps) || !is_several) {
-        return SS_OK;
-    }
+    return !load->on_axis && (load->has_time_range || load->has_steps) && is_several;
+}
+
+/* Converts the requested steps or times to a span of each file. */
+static enum ss_status resolve_spans(const struct files *files, const struct ss_model_load *load,
+                                    struct ss_error *err)
+{
     const char **paths = ss_alloc(files->count * sizeof *paths);
-    struct ss_time_span span;
+    struct ss_file_span *spans = ss_alloc_zero(files->count, sizeof *spans);
     for (size_t i = 0; i < files->count; i++) {
         paths[i] = files->data[i].path;
     }
-    enum ss_status status = ss_time_axis_span(paths, files->count, load, &span, err);
-    ss_free(paths);
-    if (status == SS_OK) {
-        load->has_steps = false;
-        load->has_time_range = true;
-        load->on_axis = true;
-        load->from_ns = span.from_ns;
-        load->to_ns = span.to_ns;
+    enum ss_status status = ss_time_axis_spans(paths, files->count, load, spans, err);
+    for (size_t i = 0; i < files->count; i++) {
+        files->data[i].part = spans[i];
     }
+    ss_free(spans);
+    ss_free(paths);
     return status;
 }
 
@@ -171,7 +189,7 @@ enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *pa
                                    const struct ss_model_load *load, struct ss_error *err)
 {
     static const struct ss_model_load everything = {0};
-    struct ss_model_load request = load != NULL ? *load : everything;
+    const struct ss_model_load *request = load != NULL ? load : &everything;
     struct files all = {0};
     size_t *ends = ss_alloc_zero(count + 1, sizeof *ends);
     enum ss_status status = SS_OK;
@@ -179,10 +197,12 @@ enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *pa
         status = list_input(paths[i], &all, err);
         ends[i] = all.count;
     }
-    status = status == SS_OK ? resolve_span(&all, &request, err) : status;
+    bool is_resolved = status == SS_OK && needs_resolving(&all, request);
+    status = is_resolved ? resolve_spans(&all, request, err) : status;
     for (size_t i = 0; i < count && status == SS_OK; i++) {
         size_t first = i > 0 ? ends[i - 1] : 0;
-        status = load_files(model, paths[i], all.data + first, ends[i] - first, &request, err);
+        status = load_files(model, paths[i], all.data + first, ends[i] - first, request,
+                            is_resolved, err);
     }
     ss_load_order_tracks(model);
     ss_clock_domains_finish(model);

@@ -12,10 +12,16 @@ struct ss_time_span {
     uint64_t from_ns, to_ns;
 };
 
-/* The requested times or steps of `load` as a span on the axis of these files. Raw files have no
+/* Sets the requested times or steps of `load` as a span of each of these files. Files on the common
+ * axis share one. Files of other tools without a clock have times of their own: `is_own` says so;
+ * times then count from the begin of each, and the span is set for steps only. Raw files have no
  * times and are ignored. SS_E_USAGE: no file has such a step. */
-enum ss_status ss_time_axis_span(const char *const *paths, size_t count,
-                                 const struct ss_model_load *load, struct ss_time_span *span,
-                                 struct ss_error *err);
+struct ss_file_span {
+    struct ss_time_span span;
+    bool is_own;
+};
+enum ss_status ss_time_axis_spans(const char *const *paths, size_t count,
+                                  const struct ss_model_load *load, struct ss_file_span *spans,
+                                  struct ss_error *err);
 
 #endif
