@@ -4,6 +4,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 
@@ -79,6 +80,12 @@ void ss_archive_close(struct ss_archive *archive)
         ss_free(archive->path);
         ss_free(archive);
     }
+}
+
+uint64_t ss_archive_bytes(const struct ss_archive *archive)
+{
+    struct stat status;
+    return stat(archive->path, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
 enum ss_status ss_archive_next(struct ss_archive *archive, const char **name, struct ss_error *err)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -17,6 +18,8 @@ struct ss_archive;
 bool ss_archive_is(const char *head, size_t length);
 enum ss_status ss_archive_open(const char *path, struct ss_archive **archive, struct ss_error *err);
 void ss_archive_close(struct ss_archive *archive);
+/* The size of the archive; 0: unknown. */
+uint64_t ss_archive_bytes(const struct ss_archive *archive);
 /* Moves to the next regular file; the rest of the current one is skipped. `*name` is "" for the
  * content of a compressed file, NULL at the end; borrowed until the next call. */
 enum ss_status ss_archive_next(struct ss_archive *archive, const char **name, struct ss_error *err);

@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "model/importer.h"
 #include "model/nsys_loading.h"
+#include "model/unpacked.h"
 
 static const char report_magic[] = "NVIDIA Tegra Profiler Report";
 
@@ -201,6 +202,19 @@ static bool is_report(const char *head, size_t length)
            memcmp(head, report_magic, sizeof report_magic - 1) == 0;
 }
 
+/* SQLite reads a file anywhere in it, an archive only from begin to end. */
+static enum ss_status open_member(const struct ss_import_file *file,
+                                  struct ss_sqlite_file **database, struct ss_error *err)
+{
+    struct ss_unpacked unpacked;
+    bool has_size = file->head_length >= SS_SQLITE_HEAD_BYTES;
+    SS_TRY(
+        ss_unpacked_init(&unpacked, file, has_size ? ss_sqlite_stated_bytes(file->head) : 0, err));
+    enum ss_status status = ss_sqlite_open(unpacked.path, file->path, database, err);
+    ss_unpacked_fini(&unpacked);
+    return status;
+}
+
 static enum ss_status load_nsys(struct ss_model *model, const struct ss_import_file *file,
                                 const struct ss_model_load *load, struct ss_error *err)
 {
@@ -211,7 +225,8 @@ static enum ss_status load_nsys(struct ss_model *model, const struct ss_import_f
                        "nsys export --type sqlite %s",
                        file->path, file->path);
     }
-    SS_TRY(ss_sqlite_open(file->path, &database, err));
+    SS_TRY(file->archive != NULL ? open_member(file, &database, err)
+                                 : ss_sqlite_open(file->path, file->path, &database, err));
     enum ss_status status = load_database(model, file, database, load, err);
     ss_sqlite_close(database);
     return status;
@@ -239,6 +254,5 @@ static enum ss_import_match probe_nsys(const char *head, size_t length)
 const struct ss_importer ss_importer_nsys = {.name = "nsys",
                                              .summary = "SQLite exports of Nsight Systems",
                                              .kind = SS_INPUT_IMPORT,
-                                             .needs_file = true,
                                              .probe = probe_nsys,
                                              .load = load_nsys};

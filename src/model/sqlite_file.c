@@ -99,7 +99,7 @@ static enum ss_status fail_open(struct ss_sqlite_file *file, const char *path, s
 }
 
 /* The head of an SQLite file: the size of its pages, and their number. */
-static uint64_t stated_bytes(const char *head)
+uint64_t ss_sqlite_stated_bytes(const char *head)
 {
     const unsigned char *bytes = (const unsigned char *)head;
     enum { PAGE_SIZE_AT = 16, PAGES_AT = 28 };
@@ -112,23 +112,25 @@ static uint64_t stated_bytes(const char *head)
 }
 
 /* SQLite would only say that the file is malformed. */
-static enum ss_status check_size(const char *path, uint64_t file_bytes, struct ss_error *err)
+static enum ss_status check_size(const char *path, const char *name, uint64_t file_bytes,
+                                 struct ss_error *err)
 {
-    char head[32] = "";
+    char head[SS_SQLITE_HEAD_BYTES] = "";
     FILE *file = fopen(path, "rbe");
     size_t got = file != NULL ? fread(head, 1, sizeof head, file) : 0;
     if (file != NULL) {
         fclose(file);
     }
-    if (got == sizeof head && ss_sqlite_is(head, got) && stated_bytes(head) > file_bytes) {
+    if (got == sizeof head && ss_sqlite_is(head, got) &&
+        ss_sqlite_stated_bytes(head) > file_bytes) {
         return ss_fail(err, SS_E_FORMAT,
-                       "%s is cut: %" PRIu64 " of %" PRIu64 " bytes; copy or export it again", path,
-                       file_bytes, stated_bytes(head));
+                       "%s is cut: %" PRIu64 " of %" PRIu64 " bytes; copy or export it again", name,
+                       file_bytes, ss_sqlite_stated_bytes(head));
     }
     return SS_OK;
 }
 
-static enum ss_status open_database(struct ss_sqlite_file *file, const char *path,
+static enum ss_status open_database(struct ss_sqlite_file *file, const char *path, const char *name,
                                     struct ss_error *err)
 {
     struct ss_strbuf uri;
@@ -138,7 +140,7 @@ static enum ss_status open_database(struct ss_sqlite_file *file, const char *pat
     int code = sqlite3_open_v2(uri.data, &file->database, flags, NULL);
     ss_strbuf_fini(&uri);
     if (code != SQLITE_OK) {
-        return fail_open(file, path, err);
+        return fail_open(file, name, err);
     }
     forbid_code(file->database);
     limit(file->database);
@@ -147,7 +149,7 @@ static enum ss_status open_database(struct ss_sqlite_file *file, const char *pat
         sqlite3_prepare_v2(file->database, "SELECT count(*) FROM main.sqlite_master", -1, &schema,
                            NULL) != SQLITE_OK ||
         sqlite3_step(schema) != SQLITE_ROW) {
-        enum ss_status status = fail_open(file, path, err);
+        enum ss_status status = fail_open(file, name, err);
         sqlite3_finalize(schema);
         return status;
     }
@@ -164,25 +166,25 @@ static sqlite3_int64 set_heap_limit(sqlite3_int64 bytes)
 #endif
 }
 
-enum ss_status ss_sqlite_open(const char *path, struct ss_sqlite_file **opened,
+enum ss_status ss_sqlite_open(const char *path, const char *name, struct ss_sqlite_file **opened,
                               struct ss_error *err)
 {
     struct stat status;
     *opened = NULL;
     if (stat(path, &status) != 0) {
-        return ss_fail_errno(err, errno, "cannot open %s", path);
+        return ss_fail_errno(err, errno, "cannot open %s", name);
     }
     if (!S_ISREG(status.st_mode)) {
         return ss_fail(err, SS_E_FORMAT,
                        "%s is an SQLite file, which must be a regular file: "
                        "write it to one",
-                       path);
+                       name);
     }
-    SS_TRY(check_size(path, (uint64_t)status.st_size, err));
+    SS_TRY(check_size(path, name, (uint64_t)status.st_size, err));
     struct ss_sqlite_file *file = ss_alloc_zero(1, sizeof *file);
     file->file_bytes = (uint64_t)status.st_size;
     file->heap_limit_before = set_heap_limit(most_heap_bytes);
-    enum ss_status result = open_database(file, path, err);
+    enum ss_status result = open_database(file, path, name, err);
     if (result != SS_OK) {
         ss_sqlite_close(file);
         return result;

@@ -23,7 +23,12 @@ struct sqlite3_stmt;
 
 /* Whether the first bytes are those of an SQLite file. */
 bool ss_sqlite_is(const char *head, size_t length);
-enum ss_status ss_sqlite_open(const char *path, struct ss_sqlite_file **file, struct ss_error *err);
+/* The size that the first bytes, at least SS_SQLITE_HEAD_BYTES, state; 0: none. */
+enum { SS_SQLITE_HEAD_BYTES = 32 };
+uint64_t ss_sqlite_stated_bytes(const char *head);
+/* `name` is that of messages. */
+enum ss_status ss_sqlite_open(const char *path, const char *name, struct ss_sqlite_file **file,
+                              struct ss_error *err);
 void ss_sqlite_close(struct ss_sqlite_file *file);
 
 bool ss_sqlite_has_table(struct ss_sqlite_file *file, const char *table);

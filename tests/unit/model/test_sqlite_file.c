@@ -9,7 +9,7 @@ static struct ss_sqlite_file *file;
 static void open_statements(const char *statements)
 {
     write_file(statements);
-    assert_int_equal(ss_sqlite_open(path, &file, &err), SS_OK);
+    assert_int_equal(ss_sqlite_open(path, path, &file, &err), SS_OK);
 }
 
 static void close_file(void)
@@ -150,7 +150,7 @@ static void few_bytes_do_not_make_many_rows(void **state)
     patch(PAGE, root, PAGE);
     patch(28, "\0\0\0\4", 4);
     assert_int_equal(truncate(path, (off_t)KEPT_PAGES * PAGE), 0);
-    assert_int_equal(ss_sqlite_open(path, &file, &err), SS_OK);
+    assert_int_equal(ss_sqlite_open(path, path, &file, &err), SS_OK);
     size_t rows = count_rows("t", "a");
     assert_in_range(rows, 300, KEPT_PAGES * PAGE / 4);
     assert_non_null(strstr(ss_sqlite_reading(file).first_damage, "more content than the file"));
@@ -167,7 +167,7 @@ static void damage_ends_a_table(void **state)
                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) "
                "INSERT INTO t SELECT i FROM n;");
     patch(6L * 4096, garbage, sizeof garbage);
-    assert_int_equal(ss_sqlite_open(path, &file, &err), SS_OK);
+    assert_int_equal(ss_sqlite_open(path, path, &file, &err), SS_OK);
     assert_in_range(count_rows("t", "a"), 300, 4700);
     assert_int_equal(count_rows("u", "a"), 2); /* other tables are whole */
     assert_int_equal(ss_sqlite_reading(file).damages, 1);
@@ -188,14 +188,14 @@ static void what_is_no_database_is_refused(void **state)
     patch(0, garbage, sizeof garbage);
     patch(0, head, sizeof head);
     patch(16, "\x10\0\1\1\0\x40\x20\x20\0\0\0\0\0\0\0\2", 16);
-    assert_int_equal(ss_sqlite_open(path, &file, &err), SS_E_FORMAT);
+    assert_int_equal(ss_sqlite_open(path, path, &file, &err), SS_E_FORMAT);
     assert_non_null(strstr(err.message, path));
     patch(28, "\0\1\0\0", 4);
-    assert_int_equal(ss_sqlite_open(path, &file, &err), SS_E_FORMAT);
+    assert_int_equal(ss_sqlite_open(path, path, &file, &err), SS_E_FORMAT);
     assert_non_null(strstr(err.message, "is cut: 8192 of 268435456 bytes"));
-    assert_int_equal(ss_sqlite_open("/dev/null", &file, &err), SS_E_FORMAT);
+    assert_int_equal(ss_sqlite_open("/dev/null", "/dev/null", &file, &err), SS_E_FORMAT);
     assert_non_null(strstr(err.message, "must be a regular file"));
-    assert_int_equal(ss_sqlite_open("/nonexistent", &file, &err), SS_E_NOTFOUND);
+    assert_int_equal(ss_sqlite_open("/nonexistent", "/nonexistent", &file, &err), SS_E_NOTFOUND);
 }
 
 /* The limit of SQLite's memory is the process's: it is as before. */
