@@ -37,6 +37,9 @@ static const struct foreign {
            "ELF"),
      "an ELF program or library", false, NULL, NULL},
     {MAGIC("NVR\0"), "a report of Nsight Compute", false, "ncu --import", "--csv --page raw"},
+    {MAGIC("PAR1"),
+     "a Parquet table: of Nsight Systems, read its SQLite export (nsys export --type sqlite)",
+     false, NULL, NULL},
     {MAGIC("{"), "JSON, but no trace that stepscope reads", true, NULL, NULL},
     {MAGIC("["), "JSON, but no trace that stepscope reads", true, NULL, NULL},
     {MAGIC("<?xml"), "SVG or XML: record with -f native or -f raw for reports", true, NULL, NULL},
@@ -202,7 +205,7 @@ struct members {
     const char *path;
     struct ss_archive *archive;
     char *head;
-    size_t loaded;
+    size_t loaded, unread;
     struct ss_error first_error; /* of a member that no row loads */
 };
 
@@ -223,6 +226,7 @@ static enum ss_status load_member(struct members *members, const char *name, str
     if (status == SS_E_FORMAT) {
         model->inputs.count = inputs;
         model->clock_readings.count = readings;
+        members->unread++;
         if (members->first_error.message[0] == '\0') {
             members->first_error = local;
         }
@@ -245,6 +249,10 @@ static enum ss_status load_members(struct members *members, struct ss_error *err
             break;
         }
         SS_TRY(load_member(members, name, err));
+    }
+    if (members->loaded == 0 && members->unread > 1) {
+        return ss_fail(err, SS_E_FORMAT, "none of the %zu files in it is a recording: %s",
+                       members->unread, members->first_error.message);
     }
     if (members->loaded == 0) {
         return ss_fail(err, SS_E_FORMAT, "%s",

@@ -105,3 +105,11 @@ def test_a_folder_that_cannot_be_written_is_named(stepscope, tmp_path):
     done = stepscope("report", packed, status=None, env={"TMPDIR": str(tmp_path / "none")})
     assert done.returncode == 3 or done.returncode == 4
     assert f"cannot unpack {packed}:run.sqlite into {tmp_path / 'none'} (TMPDIR" in done.stderr
+
+
+def test_an_archive_without_a_recording_says_so(stepscope, tmp_path):
+    for name in ("a.parquet", "b.parquet"):
+        (tmp_path / name).write_bytes(b"PAR1\x15\x04")
+    packed = pack(tmp_path / "run.zip", "zip", [tmp_path / "a.parquet", tmp_path / "b.parquet"])
+    error = stepscope("report", packed, status=3).stderr
+    assert f"none of the 2 files in it is a recording: {packed}:a.parquet is a Parquet" in error

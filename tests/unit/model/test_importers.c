@@ -76,6 +76,7 @@ static void foreign_formats_are_named(void **state)
          4, "an ELF program"},
         {" \n{\"traceEvents\": []}", 22, "JSON without an event of a trace, up to byte"},
         {"{\"a\": 1}", 8, "JSON, but no trace"},
+        {"PAR1\x15\x04", 6, "Parquet table"},
         {"<svg>", 5, "SVG or XML"},
         {"NVIDIA Tegra Profiler Report 2026@4@1", 37, "export it: nsys export --type sqlite /tmp"},
         {"SQLite format 3", 16, "cannot read the SQLite file"}, /* its NUL is part of it */
