@@ -98,28 +98,34 @@ static double number_of(const struct ss_cell *cell)
                                          : NAN;
 }
 
+/* NAN: the table lacks the column, as tables of operators do without a device. */
+static double value_of(const struct ss_table *table, size_t row, size_t column)
+{
+    return column < table->column_count ? number_of(ss_table_cell(table, row, column)) : NAN;
+}
+
 static double error_of(const struct ss_compared_measure *measure, int side,
-                       const struct ss_cell *cells)
+                       const struct ss_table *table, size_t row)
 {
     return measure->error != SIZE_MAX
-               ? number_of(&cells[measure->error]) * measure->error_scale[side]
+               ? value_of(table, row, measure->error) * measure->error_scale[side]
                : NAN;
 }
 
 static void add_to_row(const struct ss_table_comparison *comparison, int side, size_t at,
                        struct ss_compared_row *row)
 {
-    const struct ss_cell *cells = ss_table_cell(comparison->sides[side].table, at, 0);
+    const struct ss_table *table = comparison->sides[side].table;
     row->at[side] = row->at[side] == SIZE_MAX ? at : row->at[side];
     for (size_t i = 0; i < comparison->measure_count; i++) {
         const struct ss_compared_measure *measure = &comparison->measures[i];
-        double value = number_of(&cells[measure->column]) * measure->scale[side];
+        double value = value_of(table, at, measure->column) * measure->scale[side];
         if (isfinite(value)) {
             row->values[side][i] += value;
             row->counts[side][i]++;
         }
     }
-    row->error_squares[side] += pow(error_of(&comparison->measures[0], side, cells), 2);
+    row->error_squares[side] += pow(error_of(&comparison->measures[0], side, table, at), 2);
 }
 
 static bool counts(const struct ss_table_comparison *comparison, const struct ss_cell *cells)
@@ -231,8 +237,12 @@ static void judge_rows(struct ss_table_comparison *comparison)
 bool ss_compare_tables(const struct ss_compared_table sides[SS_SIDES],
                        const struct ss_compare_options *options, struct ss_table *table)
 {
-    struct ss_table_comparison comparison = {
-        .sides = sides, .options = options, .columns = sides[SS_SIDE_A].table->columns};
+    const struct ss_table *a = sides[SS_SIDE_A].table, *b = sides[SS_SIDE_B].table;
+    const struct ss_table *wide = b->column_count > a->column_count ? b : a;
+    struct ss_table_comparison comparison = {.sides = sides,
+                                             .options = options,
+                                             .columns = wide->columns,
+                                             .column_count = wide->column_count};
     comparison.shares = !(sides[SS_SIDE_A].sample_ns > 0) || !(sides[SS_SIDE_B].sample_ns > 0);
     ss_comparison_find_columns(&comparison);
     if (comparison.key_count == 0 || comparison.measure_count == 0) {

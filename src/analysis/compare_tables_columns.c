@@ -63,9 +63,14 @@ static void set_scales(const struct ss_table_comparison *comparison,
     }
 }
 
-static size_t column_of(const struct ss_table *table, const char *key)
+static size_t column_of(const struct ss_table_comparison *comparison, const char *key)
 {
-    return key != NULL ? ss_table_column(table, key) : SIZE_MAX;
+    for (size_t i = 0; key != NULL && i < comparison->column_count; i++) {
+        if (strcmp(comparison->columns[i].key, key) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
 }
 
 static void add_measure(struct ss_table_comparison *comparison, size_t column)
@@ -74,7 +79,7 @@ static void add_measure(struct ss_table_comparison *comparison, size_t column)
         struct ss_compared_measure *measure = &comparison->measures[comparison->measure_count++];
         *measure = (struct ss_compared_measure){
             .column = column,
-            .error = column_of(comparison->sides[0].table, comparison->columns[column].error_key),
+            .error = column_of(comparison, comparison->columns[column].error_key),
             .is_mean = comparison->columns[column].comparison == SS_COMPARES_LEVEL};
         set_scales(comparison, measure);
     }
@@ -84,7 +89,7 @@ static void add_measure(struct ss_table_comparison *comparison, size_t column)
 static void find_measures(struct ss_table_comparison *comparison)
 {
     bool per_step = comparison->options->per_step;
-    size_t count = comparison->sides[0].table->column_count, leading = SIZE_MAX;
+    size_t count = comparison->column_count, leading = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
         if (is_measured(&comparison->columns[i], per_step) &&
             (leading == SIZE_MAX ||
@@ -106,7 +111,7 @@ static void find_measures(struct ss_table_comparison *comparison)
 static void find_keys(struct ss_table_comparison *comparison)
 {
     comparison->first_line = comparison->step_kind = SIZE_MAX;
-    for (size_t i = 0; i < comparison->sides[0].table->column_count; i++) {
+    for (size_t i = 0; i < comparison->column_count; i++) {
         if (is_key(&comparison->columns[i]) && comparison->key_count < SS_COMPARED_MOST_KEYS) {
             comparison->keys[comparison->key_count++] = i;
         } else if (comparison->columns[i].comparison == SS_COMPARES_FIRST_LINE) {

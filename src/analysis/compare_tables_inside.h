@@ -6,7 +6,7 @@
 #include "analysis/compare_tables.h"
 #include "base/intern.h"
 
-enum { SS_COMPARED_MOST_MEASURES = 4, SS_COMPARED_MOST_KEYS = 8 };
+enum { SS_COMPARED_MOST_MEASURES = 6, SS_COMPARED_MOST_KEYS = 8 };
 
 /* The 97.5 % quantile of the normal distribution. */
 static const double ss_compared_z = 1.959963984540054;
@@ -33,7 +33,8 @@ struct ss_compared_row {
 struct ss_table_comparison {
     const struct ss_compared_table *sides;
     const struct ss_compare_options *options;
-    const struct ss_column *columns;
+    const struct ss_column *columns; /* of the table that has more: the other may lack the last */
+    size_t column_count;
     size_t keys[SS_COMPARED_MOST_KEYS], key_count;
     size_t first_line, step_kind; /* columns; SIZE_MAX: none */
     struct ss_compared_measure measures[SS_COMPARED_MOST_MEASURES];

@@ -40,12 +40,18 @@ static const struct ss_column columns[SS_MODULE_DEVICE_COLUMNS] = {
                                  .comparison = SS_COMPARES_STEP},
     [SS_MODULE_STEP_TOTAL_PM] = {.key = "step_total_pm_ns", .unit = "ns", .not_in_csv = true},
     [SS_MODULE_DEVICE_PERCENT] = {.key = "device_percent", .unit = "percent"},
-    [SS_MODULE_DEVICE] = {.key = "device_ns", .unit = "ns"},
+    [SS_MODULE_DEVICE] = {.key = "device_ns", .unit = "ns", .comparison = SS_COMPARES_RUN_SUM},
     [SS_MODULE_DEVICE_SELF] = {.key = "device_self_ns", .unit = "ns"},
-    [SS_MODULE_DEVICE_BACKWARD] = {.key = "device_backward_ns", .unit = "ns"},
+    [SS_MODULE_DEVICE_BACKWARD] = {.key = "device_backward_ns",
+                                   .unit = "ns",
+                                   .comparison = SS_COMPARES_RUN_SUM},
     [SS_MODULE_DEVICE_BACKWARD_SELF] = {.key = "device_backward_self_ns", .unit = "ns"},
-    [SS_MODULE_STEP_DEVICE] = {.key = "step_device_ns", .unit = "ns"},
-    [SS_MODULE_STEP_DEVICE_BACKWARD] = {.key = "step_device_backward_ns", .unit = "ns"},
+    [SS_MODULE_STEP_DEVICE] = {.key = "step_device_ns",
+                               .unit = "ns",
+                               .comparison = SS_COMPARES_STEP},
+    [SS_MODULE_STEP_DEVICE_BACKWARD] = {.key = "step_device_backward_ns",
+                                        .unit = "ns",
+                                        .comparison = SS_COMPARES_STEP},
 };
 
 /* The modules of a recording. */

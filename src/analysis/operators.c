@@ -48,11 +48,19 @@ static const struct ss_column columns[SS_OPERATOR_DEVICE_COLUMNS] = {
                                       .is_for_people = true},
     [SS_OPERATOR_STEP_SELF_PM] = {.key = "step_self_pm_ns", .unit = "ns", .not_in_csv = true},
     [SS_OPERATOR_DEVICE_PERCENT] = {.key = "device_self_percent", .unit = "percent"},
-    [SS_OPERATOR_DEVICE_SELF] = {.key = "device_self_ns", .unit = "ns"},
-    [SS_OPERATOR_DEVICE_TOTAL] = {.key = "device_total_ns", .unit = "ns"},
+    [SS_OPERATOR_DEVICE_SELF] = {.key = "device_self_ns",
+                                 .unit = "ns",
+                                 .comparison = SS_COMPARES_RUN_SUM},
+    [SS_OPERATOR_DEVICE_TOTAL] = {.key = "device_total_ns",
+                                  .unit = "ns",
+                                  .comparison = SS_COMPARES_RUN_SUM},
     [SS_OPERATOR_DEVICE_WORKS] = {.key = "device_works", .unit = "works"},
-    [SS_OPERATOR_STEP_DEVICE_SELF] = {.key = "step_device_self_ns", .unit = "ns"},
-    [SS_OPERATOR_STEP_DEVICE_TOTAL] = {.key = "step_device_total_ns", .unit = "ns"},
+    [SS_OPERATOR_STEP_DEVICE_SELF] = {.key = "step_device_self_ns",
+                                      .unit = "ns",
+                                      .comparison = SS_COMPARES_STEP},
+    [SS_OPERATOR_STEP_DEVICE_TOTAL] = {.key = "step_device_total_ns",
+                                       .unit = "ns",
+                                       .comparison = SS_COMPARES_STEP},
 };
 
 /* The operators of a recording. */

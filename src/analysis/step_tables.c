@@ -119,8 +119,12 @@ static const struct ss_column phase_columns[SS_PHASE_DEVICE_COLUMNS] = {
     [SS_PHASE_MEAN_PM] = {.key = "mean_pm_ns", .unit = "ns", .not_in_csv = true},
     [SS_PHASE_DEVICE_PERCENT] = {.key = "device_percent", .unit = "percent"},
     [SS_PHASE_DEVICE_TOTAL] = {.key = "device_total_ns", .unit = "ns"},
-    [SS_PHASE_DEVICE_STEP] = {.key = "device_step_ns", .unit = "ns"},
-    [SS_PHASE_DEVICE_STEP_WORKS] = {.key = "device_step_works", .unit = "works"},
+    [SS_PHASE_DEVICE_STEP] = {.key = "device_step_ns",
+                              .unit = "ns",
+                              .comparison = SS_COMPARES_STEP},
+    [SS_PHASE_DEVICE_STEP_WORKS] = {.key = "device_step_works",
+                                    .unit = "works",
+                                    .comparison = SS_COMPARES_STEP},
 };
 
 static void put_line(const struct ss_model *model, const struct ss_phase_line *line,

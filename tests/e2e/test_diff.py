@@ -9,6 +9,7 @@ import pathlib
 import shutil
 
 import pytest
+from kineto import Kineto
 
 COMPARED = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "compared.py"
 PHASES = ["data=0.01", "forward=0.005"]
@@ -312,3 +313,36 @@ def test_colours_are_for_a_terminal(usual, slowed, stepscope):
     os.close(main)
     assert b"\x1b[" in text
     assert "\x1b[" not in stepscope("diff", usual, slowed).stdout
+
+
+class Trained(Kineto):
+    """Steps of 10 ms; each launches a kernel in an operator of the forward and one in the backward."""
+
+    def __init__(self, kernel_us):
+        super().__init__()
+        for number in range(5):
+            t = number * 10000
+            self.step(number, t, 10000)
+            self.range("python_function", "nn.Module: Linear_0", t + 90, 1000)
+            self.operator("aten::addmm", t + 100, 500, **{"Sequence number": number, "Fwd thread id": 0})
+            if kernel_us:
+                self.launch("gemm", t + 150, t + 1000, kernel_us)
+            self.operator("AddmmBackward0", t + 2000, 500, **{"Sequence number": number, "Fwd thread id": 1})
+            if kernel_us:
+                self.launch("gemm", t + 2050, t + 4000, 2 * kernel_us)
+
+
+@pytest.mark.parametrize("before, after", [(400, 700), (400, 0), (0, 700)])
+def test_device_time_of_operators_modules_and_phases_is_compared(stepscope, tmp_path, before, after):
+    """One of the two may have no device: then its columns are empty."""
+    files = [Trained(us).write(tmp_path / f"{name}.json") for name, us in (("a", before), ("b", after))]
+
+    def of(by, name, key):
+        row = row_of(compare(stepscope, "--by", by, "--num-rows", "all", *files), by, name)
+        return [row[f"{side}_{key}"] or 0 for side in "ab"]
+    assert of("op", "aten::addmm", "step_device_self_ns") == [before * 1000, after * 1000]
+    assert of("op", "AddmmBackward0", "step_device_total_ns") == [before * 2000, after * 2000]
+    assert of("module", "Linear_0", "step_device_ns") == [before * 1000, after * 1000]
+    assert of("module", "Linear_0", "step_device_backward_ns") == [before * 2000, after * 2000]
+    assert of("phase", "backward", "device_step_ns") == [before * 2000, after * 2000]
+    assert of("phase", "backward", "device_step_works") == [float(before > 0), float(after > 0)]

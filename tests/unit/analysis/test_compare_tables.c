@@ -411,12 +411,42 @@ static void a_table_without_keys_is_not_compared(void **state)
     assert_false(ss_compare_tables(sides, &per_run, &out));
 }
 
+/* Tables of operators have further columns where a device is known: a side without it has none. */
+static void columns_of_one_table_are_absent_in_the_other(void **state)
+{
+    (void)state;
+    for (int wide = 0; wide < SS_SIDES; wide++) {
+        struct compared compared;
+        begin(&compared, columns);
+        struct ss_table *tables[] = {&compared.a, &compared.b};
+        tables[!wide]->column_count = LEVEL; /* set before its rows, which have as many cells */
+        for (int i = 0; i < SS_SIDES; i++) {
+            add_samples(tables[i], "f", 100, 1);
+            add_samples(tables[i], "g", 7, 1);
+        }
+        tables[wide]->cells.data[LEVEL] = ss_cell_integer(64);
+        compare(&compared, 1, 1, 1, &per_run);
+        size_t level_a = compared.out.column_count - 2;
+        assert_string_equal(compared.out.columns[level_a].key, "a_level");
+        for (size_t row = 0; row < 2; row++) {
+            bool is_f = is_text(ss_table_cell(&compared.out, row, 0), "f");
+            for (int i = 0; i < SS_SIDES; i++) {
+                const struct ss_cell *level =
+                    ss_table_cell(&compared.out, row, level_a + (size_t)i);
+                assert_int_equal(level->type, is_f && i == wide ? SS_CELL_REAL : SS_CELL_ABSENT);
+            }
+        }
+        end(&compared);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_become_time_per_step),
         cmocka_unit_test(samples_of_no_known_rate_become_shares),
         cmocka_unit_test(rows_of_one_side_stay),
+        cmocka_unit_test(columns_of_one_table_are_absent_in_the_other),
         cmocka_unit_test(a_table_and_itself_do_not_differ),
         cmocka_unit_test(moved_lines_are_the_same),
         cmocka_unit_test(equal_rows_of_one_side_are_one),
