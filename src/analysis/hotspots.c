@@ -100,8 +100,10 @@ void ss_hot_weight_cells(const struct ss_selection *selection, struct ss_weight 
     cells[SS_HOT_TOTAL_PERCENT] = ss_cell_real(unit * (double)total.samples);
     cells[SS_HOT_TOTAL] = ss_cell_integer((int64_t)total.samples);
     cells[SS_HOT_WAITING] = ss_cell_integer((int64_t)self.waiting);
-    cells[SS_HOT_SELF_PM] = ss_cell_real(ss_share_error_points(self.records, records, ticks));
-    cells[SS_HOT_TOTAL_PM] = ss_cell_real(ss_share_error_points(total.records, records, ticks));
+    if (records > 0) { /* else exact */
+        cells[SS_HOT_SELF_PM] = ss_cell_real(ss_share_error_points(self.records, records, ticks));
+        cells[SS_HOT_TOTAL_PM] = ss_cell_real(ss_share_error_points(total.records, records, ticks));
+    }
 }
 
 double ss_hot_waiting_percent(const struct ss_cell *cells)

@@ -251,7 +251,9 @@ static void fill_row(const struct ss_model *model, const struct ss_leaf_options 
     cells[COLUMN_PERCENT] =
         ss_cell_real(shown > 0 ? 100 * (double)leaf->samples / (double)shown : 0);
     cells[COLUMN_SAMPLES] = ss_cell_integer((int64_t)leaf->samples);
-    cells[COLUMN_PM] = ss_cell_real(ss_share_error_points(leaf->records, records, ticks));
+    if (records > 0) { /* else exact */
+        cells[COLUMN_PM] = ss_cell_real(ss_share_error_points(leaf->records, records, ticks));
+    }
 }
 
 void ss_leaf_table(const struct ss_selection *selection, const struct ss_leaf_options *options,

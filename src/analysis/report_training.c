@@ -154,8 +154,10 @@ void ss_report_add_line_share(const struct ss_phase_line *line, struct ss_senten
     double error = ss_share_error_points(
         line->samples < line->records ? line->samples : line->records, line->records, line->all);
     ss_sentence_add_percent(out, 100 * (double)line->samples / (double)line->all, 0);
-    ss_sentence_add(out, " ±");
-    ss_sentence_add_decimal(out, ceil(error), 0);
+    if (line->records > 0) { /* else exact */
+        ss_sentence_add(out, " ±");
+        ss_sentence_add_decimal(out, ceil(error), 0);
+    }
     ss_sentence_add(out, " of ");
 }
 

@@ -164,13 +164,15 @@ static void drop_shared(struct ss_diagnosis *diagnosis, const struct ss_model *m
     diagnosis->findings.count = remaining;
 }
 
-static void add_if_worth_it(struct ss_diagnosis *diagnosis, bool fires, struct ss_finding *finding)
+static void add_if_worth_it(struct ss_diagnosis *diagnosis, const struct ss_training_facts *facts,
+                            bool fires, struct ss_finding *finding)
 {
     double share = (double)finding->cost_ns / (double)(finding->of_ns > 0 ? finding->of_ns : 1);
     finding->percent = 100 * fmin(share, 1);
     if (finding->recoverable_ns > finding->of_ns) {
         finding->recoverable_ns = finding->of_ns;
     }
+    finding->error_ns = facts->is_exact ? 0 : finding->error_ns;
     if (fires && is_worth_it(finding)) {
         ss_vec_push(&diagnosis->findings, *finding);
     }
@@ -212,10 +214,10 @@ void ss_diagnosis_init(struct ss_diagnosis *diagnosis, const struct ss_training_
                                        .host_time = !ss_knows_compute_time(facts)};
     for (size_t i = 0; ss_rules[i].id != NULL && diagnosis->judged; i++) {
         struct ss_finding finding = empty_finding(facts, &ss_rules[i]);
-        add_if_worth_it(diagnosis, functions[i](facts, &finding), &finding);
+        add_if_worth_it(diagnosis, facts, functions[i](facts, &finding), &finding);
         for (size_t k = 1; functions[i] == ss_rule_hot_line && k < facts->hot_lines.count; k++) {
             finding = empty_finding(facts, &ss_rules[i]);
-            add_if_worth_it(diagnosis,
+            add_if_worth_it(diagnosis, facts,
                             ss_finding_put_hot_line(facts, &facts->hot_lines.rows[k], &finding),
                             &finding);
         }

@@ -131,6 +131,7 @@ struct ss_training_facts {
     struct ss_phase_spread evaluations, checkpoints;
     uint64_t iterators; /* over loaders, made by the trainers within steps */
 
+    bool is_exact; /* no sample was drawn: calls were timed one by one */
     struct ss_memories memories;
     struct ss_training_samples samples;
     struct ss_hot_lines hot_lines;

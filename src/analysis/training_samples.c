@@ -169,6 +169,7 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
     struct samples samples = {.model = model, .activities = &activities};
     struct ss_line_samples lines;
     ss_line_samples_init(&lines, model);
+    facts->is_exact = selection->records == 0;
     for (size_t i = 0; i < model->totals.count; i++) {
         const struct ss_model_total *total = &model->totals.data[i];
         const struct ss_model_thread *thread = &model->threads.data[total->thread];

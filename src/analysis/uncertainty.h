@@ -16,9 +16,11 @@
 /* A row with fewer samples is shown, but never called hot. */
 enum { SS_MIN_CLAIM_SAMPLES = 30 };
 
-/* `hits` of `records` read ticks belong to the row; `ticks` ≥ records is everything shown. */
-double ss_share_error_points(uint64_t hits, uint64_t records, uint64_t ticks);
-/* The same in ns, where all ticks represent the time `of_ns`. */
+/* `hits` of `records` read ticks belong to the row; `ticks` ≥ records is everything shown. 0 where
+ * no tick was read, as in calls that another tool timed one by one: these are exact. */
+double ss_share_error_points(
+    uint64_t hits, uint64_t records,
+    uint64_t ticks); /* The same in ns, where all ticks represent the time `of_ns`. */
 uint64_t ss_share_error_ns(uint64_t hits, uint64_t records, uint64_t ticks, uint64_t of_ns);
 
 #endif

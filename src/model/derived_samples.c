@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples for imports that recorded each call of Python functions instead: a function has as many
- * ticks of a microsecond as it ran itself. Exact, so that each tick is a stored sample. */
+ * ticks of a microsecond as it ran itself. Exact: none was drawn, so that none carries a sampling
+ * error. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -58,8 +59,7 @@ static void add_until(struct walk *walk, uint64_t time_ns)
         if (ticks > 0) {
             struct ss_model_total total = {.thread = walk->thread,
                                            .stack = walk->open.data[walk->open.count - 1].stack,
-                                           .samples = ticks,
-                                           .records = ticks};
+                                           .samples = ticks};
             ss_model_add_total(walk->model, &total);
             walk->model->index->total_samples += ticks;
             walk->model->inputs.data[walk->input].samples += ticks;

@@ -18,11 +18,15 @@ static const char *row_colour(const struct ss_table *table, size_t row)
     return ss_table_row_is_weak(table, row) ? "darkgray" : NULL;
 }
 
-static void put_share(struct ss_text_table *table, size_t column, double percent, double error,
-                      const char *colour)
+static void put_share(struct ss_text_table *table, size_t column, double percent,
+                      const struct ss_cell *error, const char *colour)
 {
+    if (error->type == SS_CELL_ABSENT) {
+        ss_text_table_putf(table, column, colour, "%.1f%%", percent);
+        return;
+    }
     /* Rounded up: an error is never shown as smaller than it is. */
-    ss_text_table_putf(table, column, colour, "%.1f%% ±%.1f", percent, ceil(error * 10) / 10);
+    ss_text_table_putf(table, column, colour, "%.1f%% ±%.1f", percent, ceil(error->real * 10) / 10);
 }
 
 /* "path:line" of a row. */
@@ -101,7 +105,7 @@ static void put_hot_row(struct ss_text_table *text, const struct ss_table *table
     bool of_ranges = strcmp(table->name, "sample-range") == 0;
     const char *colour = ss_report_share_colour(cells[SS_HOT_SELF_PERCENT].real);
     ss_text_table_add_row(text, row_colour(table, row));
-    put_share(text, SHOW_SELF, cells[SS_HOT_SELF_PERCENT].real, cells[SS_HOT_SELF_PM].real, colour);
+    put_share(text, SHOW_SELF, cells[SS_HOT_SELF_PERCENT].real, &cells[SS_HOT_SELF_PM], colour);
     ss_report_put_bar(text, SHOW_BAR, cells[SS_HOT_SELF_PERCENT].real, colour);
     if (table->sample_step_ns > 0) {
         struct ss_cell step = ss_cell_integer((int64_t)ss_hot_step_ns(table, cells));
@@ -111,8 +115,7 @@ static void put_hot_row(struct ss_text_table *text, const struct ss_table *table
     if (cells[SS_HOT_WAITING].integer > 0) {
         ss_text_table_putf(text, SHOW_WAITING, NULL, "%.0f%%", ss_hot_waiting_percent(cells));
     }
-    put_share(text, SHOW_TOTAL, cells[SS_HOT_TOTAL_PERCENT].real, cells[SS_HOT_TOTAL_PM].real,
-              NULL);
+    put_share(text, SHOW_TOTAL, cells[SS_HOT_TOTAL_PERCENT].real, &cells[SS_HOT_TOTAL_PM], NULL);
     put_identity(text, cells, by_file, of_ranges);
 }
 
@@ -231,7 +234,7 @@ void ss_report_fill_tree(const struct ss_block *block, struct ss_text_table *tex
     for (size_t row = 0; row < table->row_count; row++) {
         const struct ss_cell *cells = ss_table_cell(table, row, 0);
         ss_text_table_add_row(text, row_colour(table, row));
-        put_share(text, TOTAL, cells[SS_HOT_TOTAL_PERCENT].real, cells[SS_HOT_TOTAL_PM].real,
+        put_share(text, TOTAL, cells[SS_HOT_TOTAL_PERCENT].real, &cells[SS_HOT_TOTAL_PM],
                   ss_report_share_colour(cells[SS_HOT_TOTAL_PERCENT].real));
         if (cells[SS_HOT_SELF].integer > 0) {
             ss_text_table_putf(text, SELF, ss_report_share_colour(cells[SS_HOT_SELF_PERCENT].real),

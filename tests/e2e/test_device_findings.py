@@ -245,6 +245,10 @@ def test_calls_of_python_functions_give_the_tables_of_samples(stepscope, tmp_pat
     assert {row["name"]: (row["self_samples"], row["total_samples"], row["line"])
             for row in rows} == {"<module>": (300, 1000, 3), "step": (500, 700, 20),
                                  "loss": (200, 200, 30)}
+    # Each call was timed: there is no sampling error.
+    assert {(row["self_pm"], row["total_pm"]) for row in rows} == {(None, None)}
+    text = stepscope("report", "--by", "function", path).stdout
+    assert "50.0%" in text and "±" not in text
     assert stepscope("flame", "-o", tmp_path / "calls.svg", path).returncode == 0
     assert "loss" in (tmp_path / "calls.svg").read_text()
     without = Kineto()
