@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/calls.h"
+#include "analysis/forward_operators.h"
 #include "analysis/program_facts.h"
 #include "analysis/ranges.h"
 #include "base/alloc.h"
@@ -35,20 +36,13 @@ struct row {
     size_t last_mark; /* of a module: the last mark added to it, + 1 */
 };
 
-/* An operator with a sequence number of autograd. */
-struct sequenced {
-    uint32_t process;
-    uint64_t number, begin_ns;
-    uint32_t thread;
-};
-
 struct tally {
     const struct ss_selection *selection;
     const struct ss_model *model;
     const struct ss_step_summary *training;
     struct ss_vec_of(struct ss_step) steps;   /* in which FLOPs were counted */
     const struct ss_track_span *track_ranges; /* by track */
-    struct ss_vec_of(struct sequenced) forwards;
+    struct ss_forward_operators forwards;
     struct ss_vec_of(struct row) rows;
     double flops;
     uint64_t calls;
@@ -166,68 +160,6 @@ static bool is_compiling(const struct tally *tally, uint32_t thread, uint64_t ti
            enclosing_range(tally, track, time_ns, ranges_begun(tally, track, time_ns)) != 0;
 }
 
-/* --- the forward of a backward node ----------------------------------------------------------- */
-
-static bool sequence_of(const struct ss_model *model, const struct ss_model_range *range,
-                        uint64_t *number)
-{
-    const struct ss_model_payload *payload = &model->payloads.data[range->payload];
-    *number = payload->natural;
-    return range->payload != 0 && payload->type == SS_VALUE_INT && payload->integer >= 0;
-}
-
-static int compare_sequenced(const void *a, const void *b)
-{
-    const struct sequenced *x = a, *y = b;
-    return x->process != y->process     ? (x->process > y->process ? 1 : -1)
-           : x->number != y->number     ? (x->number > y->number ? 1 : -1)
-           : x->begin_ns != y->begin_ns ? (x->begin_ns > y->begin_ns ? 1 : -1)
-                                        : 0;
-}
-
-static void collect_sequenced(struct tally *tally)
-{
-    const struct ss_model *model = tally->model;
-    for (uint32_t track = 1; track < model->tracks.count; track++) {
-        if (!ss_calls_has_track(tally->selection, track, ss_domain_torch)) {
-            continue;
-        }
-        for (size_t i = tally->track_ranges[track].first; i < tally->track_ranges[track].end; i++) {
-            const struct ss_model_range *range = &model->ranges.data[i];
-            struct sequenced one = {.process = model->tracks.data[track].process,
-                                    .begin_ns = range->begin_ns,
-                                    .thread = model->tracks.data[track].thread};
-            if (sequence_of(model, range, &one.number) &&
-                ss_call_kind_of(model, model->paths.data[range->path].name) == SS_CALL_FORWARD &&
-                is_in_step(tally, one.process, range->begin_ns)) {
-                ss_vec_push(&tally->forwards, one);
-            }
-        }
-    }
-    if (tally->forwards.count > 0) {
-        qsort(tally->forwards.data, tally->forwards.count, sizeof *tally->forwards.data,
-              compare_sequenced);
-    }
-}
-
-/* The last operator with the node's sequence number that began before it: the operator created the
- * node. */
-static const struct sequenced *forward_of(const struct tally *tally, struct sequenced node)
-{
-    size_t low = 0, high = tally->forwards.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_sequenced(&tally->forwards.data[middle], &node) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    const struct sequenced *found = low > 0 ? &tally->forwards.data[low - 1] : NULL;
-    return found != NULL && found->process == node.process && found->number == node.number ? found
-                                                                                           : NULL;
-}
-
 /* --- adding up -------------------------------------------------------------------------------- */
 
 static struct row *row_of(struct tally *tally, uint32_t name, bool is_module)
@@ -266,27 +198,29 @@ static void add_mark(struct tally *tally, const struct ss_model_mark *mark, doub
     uint32_t process = model->tracks.data[mark->track].process;
     uint32_t name = model->names.data[mark->name].text;
     uint32_t track = track_of(tally, thread, ss_domain_torch);
-    const struct sequenced *forward = NULL;
+    const struct ss_forward_operator *forward = NULL;
     uint64_t ns = 0;
     size_t at = track != 0 ? ranges_begun(tally, track, mark->time_ns) : 0;
     while (track != 0 && (at = enclosing_range(tally, track, mark->time_ns, at)) != 0) {
         const struct ss_model_range *range = &model->ranges.data[--at];
         uint32_t range_name = model->paths.data[range->path].name;
-        struct sequenced node = {.process = process, .begin_ns = range->begin_ns};
+        uint64_t number;
         if (ns == 0 && model->names.data[range_name].text == name) {
             ns = range->end_ns - range->begin_ns;
         }
         if (forward == NULL && ss_call_kind_of(model, range_name) == SS_CALL_BACKWARD &&
-            sequence_of(model, range, &node.number)) {
-            forward = forward_of(tally, node);
+            ss_sequence_number(model, range, &number)) {
+            forward = ss_forward_operator_of(&tally->forwards, process, number, range->begin_ns);
         }
     }
     struct row *row = row_of(tally, name, false);
     row->flops += flops;
     row->calls++;
     row->ns += ns;
-    charge_modules(tally, forward != NULL ? forward->thread : thread,
-                   forward != NULL ? forward->begin_ns : mark->time_ns, flops);
+    if (forward != NULL) {
+        thread = model->tracks.data[model->ranges.data[forward->range].track].thread;
+    }
+    charge_modules(tally, thread, forward != NULL ? forward->begin_ns : mark->time_ns, flops);
 }
 
 /* Sums the counted marks and calls `add` for each. */
@@ -479,13 +413,15 @@ void ss_flops_table(const struct ss_selection *selection, const struct ss_step_s
                                .column_count = SS_FLOPS_COLUMNS};
     find_steps(&tally);
     if (tally.steps.count > 0) {
-        collect_sequenced(&tally);
+        uint8_t *kinds = ss_call_kinds(tally.model);
+        ss_forward_operators_init(&tally.forwards, tally.model, ss_domain_torch, kinds);
         add_marks(&tally, add_mark);
+        ss_free(kinds);
         fill_table(&tally, max_rows, table);
         add_intro(table);
     }
     ss_vec_fini(&tally.rows);
-    ss_vec_fini(&tally.forwards);
+    ss_forward_operators_fini(&tally.forwards);
     ss_vec_fini(&tally.steps);
 }
 

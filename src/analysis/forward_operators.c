@@ -31,6 +31,17 @@ static bool has_domain(const struct ss_model *model, uint32_t track, const char 
            strcmp(ss_model_text(model, row->name), domain) == 0;
 }
 
+/* As the operators of one thread are. */
+static bool is_sorted(const struct ss_forward_operators *operators)
+{
+    for (size_t i = 1; i < operators->rows.count; i++) {
+        if (compare(&operators->rows.data[i - 1], &operators->rows.data[i]) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void ss_forward_operators_init(struct ss_forward_operators *operators, const struct ss_model *model,
                                const char *domain, const uint8_t *kinds)
 {
@@ -50,7 +61,7 @@ void ss_forward_operators_init(struct ss_forward_operators *operators, const str
             ss_vec_push(&operators->rows, row);
         }
     }
-    if (operators->rows.count > 1) {
+    if (!is_sorted(operators)) {
         qsort(operators->rows.data, operators->rows.count, sizeof *operators->rows.data, compare);
     }
 }

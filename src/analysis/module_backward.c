@@ -1,60 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/module_backward.h"
 
+#include "analysis/forward_operators.h"
 #include "base/alloc.h"
-#include "base/intern.h"
 #include "base/shared_names.h"
-
-/* --- which module a sequence number belongs to ----------------------------------------------- */
-
-struct numbered {
-    uint64_t number;
-    uint32_t process;
-    uint32_t module; /* range + 1; 0: no module was open, or the slot is free */
-    bool taken;
-};
-
-/* A hash table with open addressing; one owner. */
-struct numbers {
-    struct numbered *slots;
-    size_t capacity, used; /* capacity: a power of two, or 0 */
-};
-
-static struct numbered *slot_of(const struct numbers *numbers, uint32_t process, uint64_t number)
-{
-    size_t at = (size_t)ss_hash_u64(number ^ (uint64_t)process << 40);
-    for (;; at++) {
-        struct numbered *slot = &numbers->slots[at & (numbers->capacity - 1)];
-        if (!slot->taken || (slot->number == number && slot->process == process)) {
-            return slot;
-        }
-    }
-}
-
-static void grow(struct numbers *numbers)
-{
-    struct numbers larger = {.capacity = numbers->capacity != 0 ? numbers->capacity * 2 : 1024,
-                             .used = numbers->used};
-    larger.slots = ss_alloc_zero(larger.capacity, sizeof *larger.slots);
-    for (size_t i = 0; i < numbers->capacity; i++) {
-        const struct numbered *old = &numbers->slots[i];
-        if (old->taken) {
-            *slot_of(&larger, old->process, old->number) = *old;
-        }
-    }
-    ss_free(numbers->slots);
-    *numbers = larger;
-}
-
-static void set_module(struct numbers *numbers, uint32_t process, uint64_t number, uint32_t module)
-{
-    if (numbers->used >= numbers->capacity / 2) {
-        grow(numbers);
-    }
-    struct numbered *slot = slot_of(numbers, process, number);
-    numbers->used += !slot->taken;
-    *slot = (struct numbered){number, process, module, true};
-}
 
 /* --- which module is open -------------------------------------------------------------------- */
 
@@ -62,9 +11,10 @@ struct builder {
     const struct ss_selection *selection;
     const struct ss_model *model;
     const struct ss_calls *modules;
-    struct numbers numbers;
-    uint8_t *kinds;     /* by name */
-    uint32_t *outer_of; /* by range: the enclosing module + 1; 0: none */
+    struct ss_forward_operators forward;
+    uint8_t *kinds; /* by name */
+    /* By range, of modules and of numbered forward operators: the enclosing module + 1; 0: none. */
+    uint32_t *outer_of;
     const struct ss_steady_time *steady;
     struct ss_backward_times *times;
     bool found;
@@ -95,20 +45,8 @@ static uint32_t module_at(struct module_cursor *cursor, uint64_t time_ns)
     return cursor->open;
 }
 
-/* The sequence number of an operator or node; false: it has none. */
-static bool number_of(const struct ss_model *model, const struct ss_model_range *range,
-                      uint64_t *number)
-{
-    const struct ss_model_payload *payload = &model->payloads.data[range->payload];
-    bool is_valid = range->payload != 0 &&
-                    ((payload->type == SS_VALUE_INT && payload->integer >= 0) ||
-                     (payload->type == SS_VALUE_UINT && payload->natural <= (uint64_t)INT64_MAX));
-    *number = is_valid ? payload->natural : 0;
-    return is_valid;
-}
-
-static void number_operators(struct builder *builder, uint32_t track,
-                             struct ss_track_span operators, struct ss_track_span modules)
+static void place_operators(struct builder *builder, uint32_t track, struct ss_track_span operators,
+                            struct ss_track_span modules)
 {
     const struct ss_model *model = builder->model;
     struct module_cursor cursor = {
@@ -120,15 +58,14 @@ static void number_operators(struct builder *builder, uint32_t track,
         if (range->track != track) {
             continue;
         }
-        if (number_of(model, range, &number) && builder->kinds[name] == SS_CALL_FORWARD) {
-            uint32_t process = model->tracks.data[track].process;
-            set_module(&builder->numbers, process, number, module_at(&cursor, range->begin_ns));
+        if (ss_sequence_number(model, range, &number) && builder->kinds[name] == SS_CALL_FORWARD) {
+            builder->outer_of[i] = module_at(&cursor, range->begin_ns);
         }
     }
     module_at(&cursor, UINT64_MAX);
 }
 
-static void number_all(struct builder *builder, const struct ss_track_span *spans)
+static void place_all(struct builder *builder, const struct ss_track_span *spans)
 {
     const struct ss_model *model = builder->model;
     for (uint32_t track = 1; track < model->tracks.count; track++) {
@@ -142,7 +79,7 @@ static void number_all(struct builder *builder, const struct ss_track_span *span
                 modules = spans[other];
             }
         }
-        number_operators(builder, track, spans[track], modules);
+        place_operators(builder, track, spans[track], modules);
     }
 }
 
@@ -194,18 +131,19 @@ static void charge(struct builder *builder, uint32_t innermost, uint64_t ns, uin
 static void close_node(struct builder *builder, struct open_nodes *open)
 {
     const struct open_node *node = &open->data[--open->count];
-    uint32_t track = builder->model->ranges.data[node->range].track;
+    const struct ss_model_range *range = &builder->model->ranges.data[node->range];
     if (open->count > 0) {
         open->data[open->count - 1].inner_ns += node->duration_ns;
         open->data[open->count - 1].inner_steady_ns += node->steady_ns;
     }
-    if (builder->numbers.capacity == 0 || node->number == no_number) {
+    if (node->number == no_number) {
         return;
     }
-    const struct numbered *slot =
-        slot_of(&builder->numbers, builder->model->tracks.data[track].process, node->number);
-    if (slot->taken && slot->module != 0) {
-        charge(builder, slot->module, node->duration_ns - node->inner_ns,
+    const struct ss_forward_operator *forward =
+        ss_forward_operator_of(&builder->forward, builder->model->tracks.data[range->track].process,
+                               node->number, range->begin_ns);
+    if (forward != NULL && builder->outer_of[forward->range] != 0) {
+        charge(builder, builder->outer_of[forward->range], node->duration_ns - node->inner_ns,
                node->steady_ns - node->inner_steady_ns);
     }
 }
@@ -218,7 +156,7 @@ static bool begins_node(const struct builder *builder, struct open_nodes *open,
     const struct ss_model *model = builder->model;
     uint8_t kind = builder->kinds[model->paths.data[range->path].name];
     uint64_t number;
-    bool is_numbered = number_of(model, range, &number);
+    bool is_numbered = ss_sequence_number(model, range, &number);
     *node = (struct open_node){.number = is_numbered ? number : no_number};
     if (kind != SS_CALL_EVALUATION && (kind != SS_CALL_BACKWARD || !is_numbered)) {
         return false;
@@ -281,7 +219,8 @@ bool ss_module_backward_find(const struct ss_selection *selection,
                               .kinds = ss_call_kinds(model),
                               .outer_of = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t)),
                               .times = times};
-    number_all(&builder, spans);
+    place_all(&builder, spans);
+    ss_forward_operators_init(&builder.forward, model, ss_domain_torch, builder.kinds);
     for (uint32_t track = 1; track < model->tracks.count; track++) {
         if (ss_calls_has_track(selection, track, ss_domain_torch)) {
             charge_nodes(&builder, track, spans[track]);
@@ -289,6 +228,6 @@ bool ss_module_backward_find(const struct ss_selection *selection,
     }
     ss_free(builder.outer_of);
     ss_free(builder.kinds);
-    ss_free(builder.numbers.slots);
+    ss_forward_operators_fini(&builder.forward);
     return builder.found;
 }
