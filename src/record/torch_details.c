@@ -2,13 +2,14 @@
 #include "record/torch_details.h"
 
 #include <jansson.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/device_api.h"
+#include "base/strbuf.h"
 #include "trace/event_fields.h"
 
-enum { MOST_DETAIL_BYTES = 8192, GRID_AXES = 3 };
+enum { MOST_DETAIL_BYTES = 64 * 1024, MOST_LIST_BYTES = 15 * 1024, GRID_AXES = 3 };
 
 /* Members, and the fields that they become. An array has a field for each of its first numbers. */
 static const struct member {
@@ -36,28 +37,56 @@ static const struct member members_of_devices[] = {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
+/* NULL: it is none, or longer than texts of fields: what is cut from it would be no list. */
 static char *text_of(const json_t *list)
 {
-    return json_is_array(list) ? json_dumps(list, JSON_COMPACT) : NULL;
+    char *text = json_is_array(list) ? json_dumps(list, JSON_COMPACT) : NULL;
+    if (text != NULL && strlen(text) > MOST_LIST_BYTES) {
+        ss_free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+/* The outermost frames are left out where all are too long. */
+static char *stack_of(json_t *list)
+{
+    char *text = text_of(list);
+    while (text == NULL && json_array_size(list) > 1) {
+        size_t frames = json_array_size(list) * 3 / 4;
+        while (json_array_size(list) > frames) {
+            json_array_remove(list, json_array_size(list) - 1);
+        }
+        text = text_of(list);
+    }
+    return text;
 }
 
 void ss_torch_details_read(struct ss_torch_details *details, struct ss_strview members)
 {
-    char text[MOST_DETAIL_BYTES + 3];
+    struct ss_strbuf text;
     details->is_read = true;
     if (members.length == 0 || members.length > MOST_DETAIL_BYTES) {
         return;
     }
-    int length = snprintf(text, sizeof text, "{%.*s}", (int)members.length, members.data);
-    details->object = json_loadb(text, (size_t)length, 0, NULL);
+    ss_strbuf_init(&text, MOST_DETAIL_BYTES + 3);
+    ss_strbuf_append_char(&text, '{');
+    ss_strbuf_append_view(&text, members);
+    ss_strbuf_append_char(&text, '}');
+    details->object = json_loadb(text.data, text.length, 0, NULL);
+    ss_strbuf_fini(&text);
     details->shapes = text_of(json_object_get(details->object, "shapes"));
-    details->stack = text_of(json_object_get(details->object, "stack"));
+    details->types = text_of(json_object_get(details->object, "types"));
+    details->inputs = text_of(json_object_get(details->object, "inputs"));
+    details->stack = stack_of(json_object_get(details->object, "stack"));
 }
 
 void ss_torch_details_fini(struct ss_torch_details *details)
 {
     json_decref(details->object);
     ss_free(details->shapes);
+    ss_free(details->types);
+    ss_free(details->inputs);
     ss_free(details->stack);
     *details = (struct ss_torch_details){0};
 }
@@ -137,6 +166,8 @@ uint32_t ss_torch_details_fields(const struct ss_torch_details *details,
 {
     struct adding adding = {.fields = fields};
     add_text(&adding, SS_EVENT_FIELD_shapes, details->shapes);
+    add_text(&adding, SS_EVENT_FIELD_input_types, details->types);
+    add_text(&adding, SS_EVENT_FIELD_inputs, details->inputs);
     add_members(&adding, details->object, members_of_calls, COUNT_OF(members_of_calls));
     add_text(&adding, SS_EVENT_FIELD_stack, details->stack);
     add_number(&adding, SS_EVENT_FIELD_cpu_bytes, range->cpu_bytes);

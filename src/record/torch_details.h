@@ -18,7 +18,7 @@ struct json_t;
 struct ss_torch_details {
     bool is_read;
     struct json_t *object; /* NULL: none, or not readable */
-    char *shapes, *stack;
+    char *shapes, *types, *inputs, *stack;
 };
 
 void ss_torch_details_read(struct ss_torch_details *details, struct ss_strview members);

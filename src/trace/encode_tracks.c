@@ -11,8 +11,8 @@
 #include "trace/wire_records.h"
 #include "wire/perfetto.h"
 
-/* The encoded fields of an event stay below 64 KiB. */
-enum { MAX_FIELD_TEXT_BYTES = 128 };
+/* Of all fields of an event together, so that it stays small beside the unit that holds it. */
+enum { MAX_FIELD_TEXTS_BYTES = 64 * 1024 };
 
 /* --- tracks --------------------------------------------------------------------------------- */
 
@@ -199,11 +199,15 @@ static void put_payload(struct ss_wire_buffer *out, const struct ss_trace_value 
     ss_wire_end(out, annotation);
 }
 
-static void put_field(struct ss_wire_buffer *out, const struct ss_event_value *field)
+/* `left`: bytes of text that the event may still have. A list of JSON that was cut is none, so that
+ * recorders of lists stay below. */
+static void put_field(struct ss_wire_buffer *out, const struct ss_event_value *field, size_t *left)
 {
     struct ss_trace_value value = field->value;
-    if (value.type == SS_VALUE_TEXT && value.text.length > MAX_FIELD_TEXT_BYTES) {
-        value.text.length = MAX_FIELD_TEXT_BYTES;
+    if (value.type == SS_VALUE_TEXT) {
+        size_t most = *left < SS_MAX_TEXT_BYTES ? *left : SS_MAX_TEXT_BYTES;
+        value.text.length = value.text.length < most ? value.text.length : most;
+        *left -= value.text.length;
     }
     size_t annotation = ss_wire_begin(out, SS_PF_EVENT_ANNOTATIONS);
     ss_wire_put_uint(out, SS_PF_ANNOTATION_NAME_IID, field->field);
@@ -230,8 +234,9 @@ void ss_encode_event_rest(struct ss_wire_buffer *out, const struct ss_trace_even
     if (event->payload.type != SS_VALUE_NONE) {
         put_payload(out, &event->payload);
     }
+    size_t left = MAX_FIELD_TEXTS_BYTES;
     for (uint32_t i = 0; i < event->field_count; i++) {
-        put_field(out, &event->fields[i]);
+        put_field(out, &event->fields[i], &left);
     }
     if ((event->flags & SS_EVENT_END_UNSEEN) != 0) {
         put_true(out, "end_unseen");

@@ -18,8 +18,8 @@ struct ss_sequence_event {
     uint32_t order; /* of arrival: makes the sort stable */
     uint32_t name_iid, category_iid;
     /* In the blobs of the unit: further fields of the TrackEvent, then further packet fields. */
-    uint32_t blob_at;
-    uint16_t blob_length, tail_length;
+    uint32_t blob_at, blob_length;
+    uint16_t tail_length;
     uint8_t kind; /* enum ss_event_kind */
 };
 

@@ -134,7 +134,7 @@ static enum ss_status put_on_track_sequence(struct ss_trace_writer *writer,
         struct ss_wire_buffer *blobs = &unit->blobs;
         row.blob_at = (uint32_t)blobs->length;
         ss_encode_event_rest(blobs, event);
-        row.blob_length = (uint16_t)(blobs->length - row.blob_at);
+        row.blob_length = (uint32_t)(blobs->length - row.blob_at);
         size_t tail_at = blobs->length;
         ss_encode_event_payload(blobs, event);
         row.tail_length = (uint16_t)(blobs->length - tail_at);

@@ -84,6 +84,22 @@ def test_it_sees_what_our_callback_and_the_programs_own_see(stepscope, tmp_path)
     check_clocks(ours)
 
 
+def test_the_details_of_a_call_are_complete(stepscope, tmp_path):
+    """Stacks and shapes as long as they are, the types, and so the bytes that operators move."""
+    run = Recorded(stepscope, tmp_path, options=["--torch-profiler=shapes,stacks", "--torch-profiler-steps", "3:5"])
+    assert run.source()[0] == "ran", run.source()
+    about = next(span["args"] for span in run.of("torch.profiler") if span["name"] == "aten::conv2d")
+    assert json.loads(about["shapes"])[:2] == [[4, 1, 8, 8], [4, 1, 3, 3]]
+    assert json.loads(about["input_types"])[:2] == ["float", "float"]
+    assert json.loads(about["inputs"])[3] == "[1, 1]"
+    stack = json.loads(about["stack"])
+    assert len(about["stack"]) > 300 and any("torch_profiler_window.py" in frame for frame in stack), stack
+    found = json.loads(stepscope("report", "--by", "roofline", "-f", "json", run.trace).stdout)
+    family = {row["name"]: row for row in found["tables"][0]["rows"]}
+    assert family["matrix product"]["datatype"] == family["convolution"]["datatype"] == "fp32"
+    assert family["matrix product"]["bytes"] > 1000 and family["convolution"]["bytes"] > 1000
+
+
 def check_averages(stepscope, ours, own):
     """The report's table equals that of the program's own torch.profiler, except for times."""
     asked = ["report", "--by", "op", "--columns", "key_averages", "--num-rows", "all"]

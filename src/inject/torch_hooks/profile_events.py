@@ -11,6 +11,9 @@ import torch.autograd.profiler
 
 _MOST_EVENTS = 500000  # of a window: torch needs some 20 us for each, and this file 5
 _MOST_FRAMES = 32      # of a stack
+_MOST_LETTERS = 400    # of a frame
+_MOST_NUMBERS = 64     # of a value passed to an operator
+_MOST_BYTES = 12000    # of a list in the form of JSON: the recorder stores no longer ones
 _COLUMNS = 8           # of a row
 (_OPERATOR_EVENT, _BACKWARD_EVENT, _SCOPE_EVENT, _RUNTIME_EVENT, _DEVICE_EVENT,
  _MEMORY_EVENT, _DEVICE_SCOPE_EVENT) = range(7)
@@ -39,6 +42,22 @@ class Texts:
         return array.array("q", map(len, texts)).tobytes() + b"".join(texts)
 
 
+def _input(value):
+    """A number or a list of numbers as torch's own traces write it; other values, which are data of
+    the program, have no text."""
+    is_list = isinstance(value, list)
+    numbers = value if is_list else [value]
+    if len(numbers) > _MOST_NUMBERS or not all(isinstance(one, (bool, int, float)) for one in numbers):
+        return ""
+    return str(value)
+
+
+def _list(name, values):
+    """A member of a JSON object; None: it would be too long."""
+    text = f'"{name}":' + json.dumps(values, separators=(",", ":"))
+    return text if len(text) <= _MOST_BYTES else None
+
+
 class Rows:
     """A row of eight numbers for each event. Attributes that this torch's events lack are omitted."""
 
@@ -53,6 +72,8 @@ class Rows:
         self._activity = getattr(one, "activity_type", None) or (lambda event: "")
         self._is_annotation = getattr(one, "is_user_annotation", None) or (lambda event: False)
         self._correlation = getattr(one, "correlation_id", None) or (lambda event: 0)
+        self._types = getattr(one, "dtypes", None) or (lambda event: ())
+        self._inputs = getattr(one, "concrete_inputs", None) or (lambda event: ())
         self._metadata = getattr(one, "metadata_json", None) or (lambda event: "")
         self._is_hidden = [test for test in (getattr(one, name, None) for name in (
             "is_python_function", "is_hidden_event")) if test]
@@ -124,13 +145,15 @@ class Rows:
             flops = event.flops() if self._flops else 0
             stack = event.stack() if self._stacks else None
             if shapes:
-                members.append('"shapes":' + str(shapes).replace(" ", ""))
+                members.append(_list("shapes", shapes))
+                members.append(_list("types", list(self._types(event))))
+                members.append(_list("inputs", list(map(_input, self._inputs(event)))))
             if flops:
                 members.append(f'"flops":{flops}')
             if stack:
-                stack = list(stack)[:_MOST_FRAMES]
+                stack = [frame[:_MOST_LETTERS] for frame in list(stack)[:_MOST_FRAMES]]
                 members.append('"stack":' + json.dumps(stack, ensure_ascii=False))
-        return self.texts.put(",".join(members))
+        return self.texts.put(",".join(filter(None, members)))
 
     def _metadata_of(self, event):
         """Members of a JSON object, in which Kineto's text may lack the braces."""

@@ -52,6 +52,61 @@ static void a_call_has_what_the_hooks_wrote(void **state)
           "cpu_bytes=64 device_bytes=-8");
 }
 
+static void the_types_and_values_of_a_call_are_fields(void **state)
+{
+    (void)state;
+    struct ss_torch_range call = {.kind = SS_TORCH_OPERATOR};
+    check("\"shapes\":[[4,4],[]],\"types\":[\"float\",\"ScalarList\"],\"inputs\":[\"\",\"[2, 2]\"]",
+          call, SS_EVENT_TYPE_operator, "aten::conv2d",
+          "shapes=[[4,4],[]] input_types=[\"float\",\"ScalarList\"] inputs=[\"\",\"[2, 2]\"]");
+}
+
+/* The list of `count` times `one`. */
+static void append_list(struct ss_strbuf *out, const char *key, const char *one, size_t count)
+{
+    ss_strbuf_append_format(out, "%s\"%s\":[", out->length > 0 ? "," : "", key);
+    for (size_t i = 0; i < count; i++) {
+        ss_strbuf_append_format(out, "%s%s", i > 0 ? "," : "", one);
+    }
+    ss_strbuf_append_char(out, ']');
+}
+
+static const struct ss_trace_value *field_of(const struct ss_event_value *fields, uint32_t count,
+                                             uint32_t field)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (fields[i].field == field) {
+            return &fields[i].value;
+        }
+    }
+    return NULL;
+}
+
+/* Half a list of shapes would be wrong; half a stack has the innermost frames. */
+static void lists_that_are_too_long_are_no_fields(void **state)
+{
+    (void)state;
+    struct ss_torch_details details = {0};
+    struct ss_torch_range call = {.kind = SS_TORCH_OPERATOR};
+    struct ss_event_value fields[SS_MAX_EVENT_FIELDS];
+    struct ss_strbuf members;
+    ss_strbuf_init(&members, 1 << 16);
+    append_list(&members, "types", "\"float\"", 1800);                               /* 14 KB */
+    append_list(&members, "shapes", "[64,64]", 2000);                                /* 16 KB */
+    append_list(&members, "stack", "\"train.py(80): a function with a name\"", 500); /* 20 KB */
+    ss_torch_details_read(&details, (struct ss_strview){members.data, members.length});
+    uint32_t count = ss_torch_details_fields(&details, &call, SS_EVENT_TYPE_operator,
+                                             ss_strview_of("aten::mm"), fields);
+    const struct ss_trace_value *types = field_of(fields, count, SS_EVENT_FIELD_input_types);
+    const struct ss_trace_value *stack = field_of(fields, count, SS_EVENT_FIELD_stack);
+    assert_int_equal(types->text.length, 1800 * 8 + 1);
+    assert_null(field_of(fields, count, SS_EVENT_FIELD_shapes));
+    assert_int_equal(stack->text.length, 375 * 39 + 1);
+    assert_int_equal(stack->text.data[stack->text.length - 1], ']');
+    ss_torch_details_fini(&details);
+    ss_strbuf_fini(&members);
+}
+
 static void work_has_what_kineto_knows(void **state)
 {
     (void)state;
@@ -98,6 +153,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_has_what_the_hooks_wrote),
+        cmocka_unit_test(the_types_and_values_of_a_call_are_fields),
+        cmocka_unit_test(lists_that_are_too_long_are_no_fields),
         cmocka_unit_test(work_has_what_kineto_knows),
         cmocka_unit_test(a_launch_has_its_correlation),
         cmocka_unit_test(inventions_are_no_fields),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/strbuf.h"
 #include "entity_recording.h"
 #include "trace/encode.h"
 #include "trace/encode_tracks.h"
@@ -153,6 +154,55 @@ static void all_kinds_of_tracks_carry_fields(void **state)
     }
 }
 
+static enum ss_status on_long_event(void *context, const struct ss_trace_event *event)
+{
+    struct ss_strbuf *lengths = context;
+    for (uint32_t i = 0; i < event->field_count; i++) {
+        struct ss_strview text = event->fields[i].value.text;
+        assert_true(text.length == 0 || text.data[text.length - 1] == 'x');
+        ss_strbuf_append_format(lengths, "%zu ", text.length);
+    }
+    return SS_OK;
+}
+
+/* Stacks and shapes of torch.profiler are kilobytes. One text has at most 16 KiB, all of an event
+ * 64; the event behind is whole. */
+static void long_texts_are_stored(void **state)
+{
+    (void)state;
+    enum { FIELDS = 7, LENGTH = 12000 };
+    static char text[4 * LENGTH];
+    struct ss_event_value fields[FIELDS];
+    const char *path = recording_path("fields");
+    struct ss_trace_writer_options options = {.size = sizeof options, .path = path, .replay = true};
+    struct ss_trace_writer *writer;
+    struct ss_trace_summary summary;
+    struct ss_strbuf lengths;
+    ss_strbuf_init(&lengths, 4096);
+    memset(text, 'x', sizeof text);
+    MUST(ss_trace_writer_open(&options, &writer, must_err));
+    entity_recording_define(writer);
+    for (int event = 0; event < 2; event++) {
+        for (size_t i = 0; i < FIELDS; i++) {
+            size_t length = event == 0 ? LENGTH : i == 0 ? sizeof text : 3;
+            fields[i] = (struct ss_event_value){SS_EVENT_FIELD_stack,
+                                                {SS_VALUE_TEXT, {.text = {text, length}}}};
+        }
+        struct ss_trace_event begin = {.time_ns = RECORDING_START + (uint64_t)event,
+                                       .track_ref = 1,
+                                       .name_ref = 1,
+                                       .fields = fields,
+                                       .field_count = event == 0 ? FIELDS : 2};
+        MUST(ss_trace_writer_event(writer, &begin, must_err));
+    }
+    MUST(ss_trace_writer_close(writer, must_err));
+    const struct ss_trace_visitor long_visitor = {.event = on_long_event};
+    MUST(ss_trace_read(path, &long_visitor, &lengths, &summary, must_err));
+    assert_string_equal(lengths.data, "12000 12000 12000 12000 12000 5536 0 16384 3 ");
+    ss_strbuf_fini(&lengths);
+    unlink(path);
+}
+
 static void the_writer_refuses_other_types(void **state)
 {
     (void)state;
@@ -247,6 +297,7 @@ int main(void)
         cmocka_unit_test(fields_survive_restart_points),
         cmocka_unit_test(repair_keeps_fields),
         cmocka_unit_test(all_kinds_of_tracks_carry_fields),
+        cmocka_unit_test(long_texts_are_stored),
         cmocka_unit_test(the_writer_refuses_other_types),
         cmocka_unit_test(the_reader_skips_what_it_does_not_know),
     };
