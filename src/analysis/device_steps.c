@@ -75,12 +75,24 @@ static void add_works(const struct ss_device_summary *summary, const struct ss_m
     }
 }
 
+/* By part. */
+static struct ss_device_queue *make_queues(const struct ss_device_works *works,
+                                           const struct ss_model *model)
+{
+    struct ss_device_queue *queues = ss_alloc_zero(works->parts.count + 1, sizeof *queues);
+    for (size_t part = 0; part < works->parts.count; part++) {
+        ss_device_queue_init(&queues[part], model, works, &works->parts.data[part]);
+    }
+    return queues;
+}
+
 /* Steps whose device work was not recorded have no rows. Rows of a step lie at row_of_step + part:
  * the parts of a process are consecutive. */
 static void add_steps(struct ss_device_summary *summary, const struct ss_model *model,
                       const struct ss_step_summary *training)
 {
     size_t *row_of_step = ss_alloc_zero(training->steps.count + 1, sizeof *row_of_step);
+    struct ss_device_queue *queues = make_queues(&summary->works, model);
     for (size_t i = 0; i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
         bool is_first = true;
@@ -91,6 +103,7 @@ static void add_steps(struct ss_device_summary *summary, const struct ss_model *
             }
             struct ss_device_step row = {.step = i, .part = part};
             ss_busy_add_between(&summary->busy[part], step->begin_ns, step->end_ns, &row.times);
+            row.queued = ss_device_queue_between(&queues[part], step->begin_ns, step->end_ns);
             add_gaps(summary, step, &row);
             if (is_first) { /* may be less than 0 before the part is added */
                 row_of_step[i] = summary->steps.count - part;
@@ -103,6 +116,10 @@ static void add_steps(struct ss_device_summary *summary, const struct ss_model *
         add_works(summary, model, training, row_of_step);
     }
     ss_free(row_of_step);
+    for (size_t part = 0; part < summary->works.parts.count; part++) {
+        ss_device_queue_fini(&queues[part]);
+    }
+    ss_free(queues);
 }
 
 static void add_times(struct ss_busy_times *sum, const struct ss_busy_times *times)
@@ -202,6 +219,8 @@ static const struct ss_column columns[SS_DEVICE_STEP_COLUMNS] = {
     [SS_DEVICE_STEP_LAUNCHED] = {.key = "launched_ns", .unit = "ns"},
     [SS_DEVICE_STEP_LATE] = {.key = "after_step_ns", .unit = "ns"},
     [SS_DEVICE_STEP_DELAY] = {.key = "launch_delay_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_QUEUED] = {.key = "queued_avg", .unit = "works"},
+    [SS_DEVICE_STEP_MOST_QUEUED] = {.key = "queued_max", .unit = "works"},
 };
 
 static void put_owner(const struct ss_model *model, const struct ss_device_part *part,
@@ -253,6 +272,11 @@ static void put_step(const struct ss_model *model, const struct ss_device_summar
     cells[SS_DEVICE_STEP_LATE] = ss_cell_integer((int64_t)row->late_ns);
     if (row->launches > 0) {
         cells[SS_DEVICE_STEP_DELAY] = ss_cell_integer((int64_t)(row->delay_ns / row->launches));
+    }
+    if (step->end_ns > step->begin_ns) {
+        cells[SS_DEVICE_STEP_QUEUED] =
+            ss_cell_real(row->queued.sum / (double)(step->end_ns - step->begin_ns));
+        cells[SS_DEVICE_STEP_MOST_QUEUED] = ss_cell_integer((int64_t)row->queued.most);
     }
 }
 

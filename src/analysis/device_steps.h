@@ -11,6 +11,7 @@
 
 #include "analysis/device_busy.h"
 #include "analysis/device_gaps.h"
+#include "analysis/device_queue.h"
 #include "analysis/steps.h"
 
 /* A step on one device of its process. */
@@ -24,6 +25,7 @@ struct ss_device_step {
     uint64_t late_ns;               /* of it, what runs after the step's end */
     uint64_t delay_ns;              /* sum over them: from the begin of the call to theirs */
     uint64_t kernels, kernel_ns;    /* that began on the device in the step */
+    struct ss_queue_depth queued;   /* works launched that had not begun */
 };
 
 /* Over all steady-state steps and devices. */
@@ -82,6 +84,8 @@ enum ss_device_step_column {
     SS_DEVICE_STEP_LAUNCHED, /* time of the work that the step launched */
     SS_DEVICE_STEP_LATE,     /* of it, what runs after the step's end */
     SS_DEVICE_STEP_DELAY,    /* mean, from the begin of the call to that of the work */
+    SS_DEVICE_STEP_QUEUED,   /* works launched that have not begun: the mean, the most at a time */
+    SS_DEVICE_STEP_MOST_QUEUED,
     SS_DEVICE_STEP_COLUMNS
 };
 void ss_device_steps_table(const struct ss_selection *selection,
