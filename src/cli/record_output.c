@@ -292,12 +292,12 @@ static const char *output_name(const struct ss_record_output *output)
 static void print_job_summary(const struct ss_record_output *output,
                               const struct ss_record_result *result, const struct ss_model *model)
 {
-    int64_t rank;
+    struct ss_rank_facts facts;
     fprintf(ss_stderr(), "stepscope: wrote %s: ", output_name(output));
     print_figures(ss_stderr(), output, &result->figures);
     fputc('\n', ss_stderr());
-    bool is_first = !ss_rank_get(0, SS_RANK, &rank) || rank == 0;
-    if (is_first && !output->stats && !output->in_place) {
+    ss_rank_find(0, &facts);
+    if (facts.numbers[SS_RANK] == 0 && !output->stats && !output->in_place) {
         print_hot_lines(ss_stderr(), model);
     }
 }

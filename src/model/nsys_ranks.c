@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/nsys_ranks.h"
 
-#include "base/env.h"
-#include "wire/json_scan.h"
-
-enum { MOST_VARIABLES = 5 };
-
-/* The first that is set counts: those that are set for each process precede those of batch systems.
- */
-static const enum ss_env variables[SS_NSYS_RANK_KINDS][MOST_VARIABLES] = {
-    [SS_NSYS_RANK_OF_WORLD] = {SS_ENV_RANK, SS_ENV_OMPI_COMM_WORLD_RANK, SS_ENV_PMIX_RANK,
-                               SS_ENV_PMI_RANK, SS_ENV_SLURM_PROCID},
-    [SS_NSYS_LOCAL_RANK] = {SS_ENV_LOCAL_RANK, SS_ENV_OMPI_COMM_WORLD_LOCAL_RANK,
-                            SS_ENV_MPI_LOCALRANKID, SS_ENV_PALS_LOCAL_RANKID, SS_ENV_SLURM_LOCALID},
-    [SS_NSYS_WORLD_SIZE] = {SS_ENV_WORLD_SIZE, SS_ENV_OMPI_COMM_WORLD_SIZE, SS_ENV_PMI_SIZE,
-                            SS_ENV_SLURM_NTASKS, SS_ENV_COUNT}};
+#include "base/launchers.h"
 
 static struct ss_strview without_quotes(struct ss_strview value)
 {
@@ -31,17 +18,16 @@ void ss_nsys_ranks_read(struct ss_nsys_ranks *ranks, struct ss_strview variable)
     struct ss_strview name = {variable.data, (size_t)(equals - variable.data)};
     struct ss_strview value =
         without_quotes((struct ss_strview){equals + 1, variable.length - name.length - 1});
-    for (int kind = 0; kind < SS_NSYS_RANK_KINDS; kind++) {
-        for (int i = 0; i < MOST_VARIABLES && variables[kind][i] != SS_ENV_COUNT; i++) {
-            int64_t number;
-            bool is_better = ranks->places[kind] == 0 || i + 1 < ranks->places[kind];
-            if (is_better &&
-                ss_strview_equal(name, ss_strview_of(ss_env_name(variables[kind][i]))) &&
-                ss_json_is_integer(value) && ss_json_decimal(value, 0, &number) && number >= 0 &&
-                number <= INT32_MAX) {
-                ranks->numbers[kind] = number;
-                ranks->places[kind] = i + 1;
-            }
+    size_t entry = name.length + 1 + value.length + 1;
+    for (int i = 0; i < SS_ENV_COUNT; i++) {
+        if (ss_strview_equal(name, ss_strview_of(ss_env_name((enum ss_env)i))) &&
+            ranks->length + entry <= sizeof ranks->environment) {
+            char *at = ranks->environment + ranks->length;
+            memcpy(at, name.data, name.length);
+            at[name.length] = '=';
+            memcpy(at + name.length + 1, value.data, value.length);
+            at[entry - 1] = '\0';
+            ranks->length += entry;
         }
     }
 }
@@ -59,7 +45,9 @@ static uint32_t only_process(const struct ss_nsys_rows *rows)
 void ss_nsys_ranks_put(const struct ss_nsys_ranks *ranks, struct ss_nsys_rows *rows)
 {
     uint32_t process = only_process(rows);
-    if (process == 0 || ranks->places[SS_NSYS_RANK_OF_WORLD] == 0) {
+    struct ss_rank_facts facts;
+    ss_rank_facts_of_environment(ranks->environment, ranks->length, &facts);
+    if (process == 0 || !facts.has[SS_RANK]) {
         return;
     }
     const struct ss_model_process *known =
@@ -70,11 +58,11 @@ void ss_nsys_ranks_put(const struct ss_nsys_ranks *ranks, struct ss_nsys_rows *r
     struct ss_trace_process row = {.pid = known->pid,
                                    .parent_pid = known->parent_pid,
                                    .has_rank = true,
-                                   .rank = (uint32_t)ranks->numbers[SS_NSYS_RANK_OF_WORLD],
-                                   .has_local_rank = ranks->places[SS_NSYS_LOCAL_RANK] != 0,
-                                   .local_rank = (uint32_t)ranks->numbers[SS_NSYS_LOCAL_RANK],
-                                   .world_size = ranks->places[SS_NSYS_WORLD_SIZE] != 0
-                                                     ? (uint32_t)ranks->numbers[SS_NSYS_WORLD_SIZE]
-                                                     : 0};
+                                   .rank = facts.numbers[SS_RANK],
+                                   .has_local_rank = facts.has[SS_LOCAL_RANK],
+                                   .local_rank = facts.numbers[SS_LOCAL_RANK],
+                                   .has_node = facts.has[SS_NODE],
+                                   .node = facts.numbers[SS_NODE],
+                                   .world_size = facts.numbers[SS_WORLD_SIZE]};
     ss_model_builder_process(rows->builder, process, &row);
 }

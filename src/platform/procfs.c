@@ -148,15 +148,22 @@ void ss_procfs_cmdline(pid_t pid, bool keeps_secrets, struct ss_strbuf *out)
     }
 }
 
-bool ss_procfs_environment(pid_t pid, const char *name, char *value, size_t size)
+char *ss_procfs_environment_block(pid_t pid, size_t *length)
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     char *text = ss_alloc(ENVIRON_BYTES);
-    ssize_t length = ss_procfs_read(path, text, ENVIRON_BYTES);
-    size_t name_length = strlen(name);
+    ssize_t got = ss_procfs_read(path, text, ENVIRON_BYTES);
+    *length = got > 0 ? (size_t)got : 0;
+    return text;
+}
+
+bool ss_procfs_environment(pid_t pid, const char *name, char *value, size_t size)
+{
+    size_t length, name_length = strlen(name);
+    char *text = ss_procfs_environment_block(pid, &length);
     bool found = false;
-    for (const char *at = text; length > 0 && at < text + length && !found;) {
+    for (const char *at = text; at < text + length && !found;) {
         size_t entry = strnlen(at, (size_t)(text + length - at));
         found = entry > name_length && at[name_length] == '=' && memcmp(at, name, name_length) == 0;
         if (found) {
@@ -166,13 +173,6 @@ bool ss_procfs_environment(pid_t pid, const char *name, char *value, size_t size
     }
     ss_free(text);
     return found;
-}
-
-bool ss_procfs_has_environment(pid_t pid)
-{
-    char path[PATH_BYTES], text[2];
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-    return ss_procfs_read(path, text, sizeof text) > 0;
 }
 
 void ss_procfs_link(pid_t pid, const char *name, struct ss_strbuf *out)

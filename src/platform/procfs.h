@@ -38,7 +38,9 @@ void ss_procfs_cmdline(pid_t pid, bool keeps_secrets, struct ss_strbuf *out);
 /* Value of an environment variable at the time of exec; false: not set or not readable. Searches
  * the first 128 KiB. */
 bool ss_procfs_environment(pid_t pid, const char *name, char *value, size_t size);
-bool ss_procfs_has_environment(pid_t pid); /* false: it is empty or not readable */
+/* All of them: entries that end in NUL, at most the first 128 KiB; *length is 0 when there are none
+ * or they are not readable. The caller frees the block. */
+char *ss_procfs_environment_block(pid_t pid, size_t *length);
 void ss_procfs_link(pid_t pid, const char *name, struct ss_strbuf *out); /* exe, cwd, … */
 uint64_t ss_procfs_pid_namespace(pid_t pid);                             /* inode; 0 unknown */
 

@@ -55,28 +55,40 @@ static enum ss_status put_host(struct ss_recording *recording, const char *name,
                : SS_OK;
 }
 
-static enum ss_status put_rank(struct ss_recording *recording, const char *key,
-                               enum ss_rank_kind kind, struct ss_error *err)
+/* Of the recorder itself, which its launcher counts as one of the ranks. */
+static enum ss_status put_rank_facts(struct ss_recording *recording, struct ss_error *err)
 {
-    int64_t value;
-    return ss_rank_get(0, kind, &value) ? put_integer(recording, key, value, err) : SS_OK;
-}
-
-static bool read_rank(pid_t pid, enum ss_rank_kind kind, uint32_t *rank)
-{
-    int64_t value;
-    bool is_known = ss_rank_get(pid, kind, &value) && value >= 0 && value <= UINT32_MAX;
-    *rank = is_known ? (uint32_t)value : 0;
-    return is_known;
+    struct ss_rank_facts facts;
+    ss_rank_find(0, &facts);
+    if (facts.has[SS_RANK]) {
+        SS_TRY(put_integer(recording, "rank", facts.numbers[SS_RANK], err));
+        SS_TRY(put_text(recording, "launcher",
+                        facts.is_explicit ? "--rank" : ss_launcher_name(facts.launcher), err));
+    }
+    if (facts.has[SS_RANK] && !facts.is_explicit) {
+        SS_TRY(put_text(recording, "rank_variable", ss_env_name(facts.variable), err));
+    }
+    if (facts.has[SS_WORLD_SIZE]) {
+        SS_TRY(put_integer(recording, "world_size", facts.numbers[SS_WORLD_SIZE], err));
+    }
+    if (facts.has[SS_RESTART] && facts.numbers[SS_RESTART] > 0) {
+        SS_TRY(put_integer(recording, "restart", facts.numbers[SS_RESTART], err));
+    }
+    return SS_OK;
 }
 
 void ss_record_process_ranks(pid_t pid, struct ss_trace_process *process)
 {
-    process->has_rank = read_rank(pid, SS_RANK, &process->rank);
-    if (process->has_rank) { /* each of the others reads the environment of the process again */
-        process->has_local_rank = read_rank(pid, SS_LOCAL_RANK, &process->local_rank);
-        process->has_node = read_rank(pid, SS_NODE_RANK, &process->node);
-        read_rank(pid, SS_WORLD_SIZE, &process->world_size);
+    struct ss_rank_facts facts;
+    ss_rank_find(pid, &facts);
+    if (facts.has[SS_RANK]) {
+        process->has_rank = true;
+        process->rank = facts.numbers[SS_RANK];
+        process->has_local_rank = facts.has[SS_LOCAL_RANK];
+        process->local_rank = facts.numbers[SS_LOCAL_RANK];
+        process->has_node = facts.has[SS_NODE];
+        process->node = facts.numbers[SS_NODE];
+        process->world_size = facts.numbers[SS_WORLD_SIZE];
     }
 }
 
@@ -113,6 +125,5 @@ enum ss_status ss_record_facts_write(struct ss_recording *recording,
     SS_TRY(put_integer(recording, "follow_children", options->follow_children, err));
     SS_TRY(put_integer(recording, "start_realtime_ns", (int64_t)clock.realtime_ns, err));
     SS_TRY(put_machine(recording, err));
-    SS_TRY(put_rank(recording, "rank", SS_RANK, err));
-    return put_rank(recording, "world_size", SS_WORLD_SIZE, err);
+    return put_rank_facts(recording, err);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks and world sizes of a process, from the variables that launchers set. Stateless. */
+/* The place of processes among the ranks of their run: of this one, and of those that it records.
+ */
 #ifndef SS_RECORD_RANKS_H
 #define SS_RECORD_RANKS_H
 
@@ -7,17 +8,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum ss_rank_kind {
-    SS_RANK,
-    SS_LOCAL_RANK,
-    SS_WORLD_SIZE,
-    SS_LOCAL_WORLD_SIZE,
-    SS_NODE_RANK,
-    SS_RANK_KIND_COUNT
-};
+#include "base/launchers.h"
 
-/* Of process `pid`; 0: this one. false: no launcher has set it. */
-bool ss_rank_get(pid_t pid, enum ss_rank_kind kind, int64_t *value);
+/* The rank that the user gives this process and those that inherit its rank, in place of the
+ * launcher's; world_size 0: unknown. Before the recording starts; the recorder inherits it. */
+void ss_rank_set_own(uint32_t rank, uint32_t world_size);
+/* Of process `pid`; 0: this one. Facts without a launcher when its environment cannot be read. */
+void ss_rank_find(pid_t pid, struct ss_rank_facts *facts);
 /* Whether the process has its rank from `parent`, which does not have the same itself: it launches
  * ranks. false also when the environment of either cannot be read. */
 bool ss_rank_is_assigned(pid_t pid, pid_t parent);

@@ -134,16 +134,18 @@ static enum ss_status put_number(struct ss_trace_writer *writer, const char *key
 static enum ss_status put_window_attributes(const struct ss_open_window *open, struct ss_error *err)
 {
     const struct ss_window *window = &open->window;
-    int64_t rank;
+    struct ss_rank_facts own, facts;
     SS_TRY(put_number(open->writer, "window", (int64_t)window->number - 1, err));
     SS_TRY(put_number(open->writer, "window_pid", window->pid, err));
     if (window->epoch >= 0) {
         SS_TRY(put_number(open->writer, "window_epoch", window->epoch, err));
     }
     SS_TRY(put_number(open->writer, "window_first_step", window->first_step, err));
-    return ss_rank_get(0, SS_RANK, &rank) || !ss_rank_get(window->pid, SS_RANK, &rank)
+    ss_rank_find(0, &own);
+    ss_rank_find(window->pid, &facts);
+    return own.has[SS_RANK] || !facts.has[SS_RANK]
                ? SS_OK
-               : put_number(open->writer, "rank", rank, err);
+               : put_number(open->writer, "rank", facts.numbers[SS_RANK], err);
 }
 
 static enum ss_status open_file(struct ss_recording *recording, struct ss_open_window *open,

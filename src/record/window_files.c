@@ -54,19 +54,19 @@ struct ss_window_files {
 /* --- names ----------------------------------------------------------------------------------- */
 
 /* Defaults to what torchrun sets for a run of one process. */
-static int64_t rank_or(pid_t pid, enum ss_rank_kind kind, int64_t alone)
-{
-    int64_t value;
-    return ss_rank_get(pid, kind, &value) || ss_rank_get(0, kind, &value) ? value : alone;
-}
-
 static void fill_ranks(pid_t pid, struct ss_window_name_values *values)
 {
-    values->rank = rank_or(pid, SS_RANK, 0);
-    values->local_rank = rank_or(pid, SS_LOCAL_RANK, 0);
-    values->world_size = rank_or(pid, SS_WORLD_SIZE, 1);
-    values->local_world_size = rank_or(pid, SS_LOCAL_WORLD_SIZE, 1);
-    values->node_rank = rank_or(pid, SS_NODE_RANK, 0);
+    struct ss_rank_facts facts;
+    ss_rank_find(pid, &facts);
+    if (!facts.has[SS_RANK]) {
+        ss_rank_find(0, &facts);
+    }
+    const uint32_t *numbers = facts.numbers;
+    values->rank = numbers[SS_RANK];
+    values->local_rank = numbers[SS_LOCAL_RANK];
+    values->world_size = facts.has[SS_WORLD_SIZE] ? numbers[SS_WORLD_SIZE] : 1;
+    values->local_world_size = facts.has[SS_LOCAL_WORLD_SIZE] ? numbers[SS_LOCAL_WORLD_SIZE] : 1;
+    values->node_rank = numbers[SS_NODE];
 }
 
 enum ss_status ss_window_files_check(const char *template, struct ss_error *err)

@@ -98,6 +98,7 @@ def test_a_batch_job_gets_the_hottest_lines(record, monkeypatch):
     for rank, shown in ((None, True), ("0", True), ("3", False)):
         if rank is not None:
             monkeypatch.setenv("RANK", rank)
+            monkeypatch.setenv("WORLD_SIZE", "4")
         summary = record("job.pftrace", fmt=(), seconds="0.8").stderr
         assert "stepscope: wrote job.pftrace: " in summary
         assert ("Hottest lines" in summary) == shown and ("spin.py:" in summary) == shown, summary
