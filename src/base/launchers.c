@@ -11,10 +11,8 @@ static const char *const names[] = {
 #define SS_LAUNCHER(id, name) name,
 #define SS_LAUNCHER_MARK(id, variable)
 #define SS_LAUNCHER_FACT(id, fact, variable)
+#define SS_LAUNCHER_PROGRAM(id, name)
 #include "base/launchers.def"
-#undef SS_LAUNCHER
-#undef SS_LAUNCHER_MARK
-#undef SS_LAUNCHER_FACT
 };
 
 static const struct mark {
@@ -24,10 +22,8 @@ static const struct mark {
 #define SS_LAUNCHER(id, name)
 #define SS_LAUNCHER_MARK(id, variable) {SS_LAUNCHER_##id, SS_ENV_##variable},
 #define SS_LAUNCHER_FACT(id, fact, variable)
+#define SS_LAUNCHER_PROGRAM(id, name)
 #include "base/launchers.def"
-#undef SS_LAUNCHER
-#undef SS_LAUNCHER_MARK
-#undef SS_LAUNCHER_FACT
 };
 
 static const struct source {
@@ -38,10 +34,19 @@ static const struct source {
 #define SS_LAUNCHER(id, name)
 #define SS_LAUNCHER_MARK(id, variable)
 #define SS_LAUNCHER_FACT(id, fact, variable) {SS_LAUNCHER_##id, SS_##fact, SS_ENV_##variable},
+#define SS_LAUNCHER_PROGRAM(id, name)
 #include "base/launchers.def"
-#undef SS_LAUNCHER
-#undef SS_LAUNCHER_MARK
-#undef SS_LAUNCHER_FACT
+};
+
+static const struct program {
+    enum ss_launcher launcher;
+    const char *name;
+} programs[] = {
+#define SS_LAUNCHER(id, name)
+#define SS_LAUNCHER_MARK(id, variable)
+#define SS_LAUNCHER_FACT(id, fact, variable)
+#define SS_LAUNCHER_PROGRAM(id, name) {SS_LAUNCHER_##id, name},
+#include "base/launchers.def"
 };
 
 enum { MARKS = sizeof marks / sizeof *marks, SOURCES = sizeof sources / sizeof *sources };
@@ -49,6 +54,16 @@ enum { MARKS = sizeof marks / sizeof *marks, SOURCES = sizeof sources / sizeof *
 const char *ss_launcher_name(enum ss_launcher launcher)
 {
     return launcher < SS_LAUNCHER_COUNT ? names[launcher] : "";
+}
+
+enum ss_launcher ss_launcher_of_program(const char *name)
+{
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        if (strcmp(programs[i].name, name) == 0) {
+            return programs[i].launcher;
+        }
+    }
+    return SS_LAUNCHER_JOB;
 }
 
 static bool parse(const char *text, const char **end, uint32_t *number)

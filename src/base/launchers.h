@@ -16,10 +16,8 @@ enum ss_launcher {
 #define SS_LAUNCHER(id, name) SS_LAUNCHER_##id,
 #define SS_LAUNCHER_MARK(id, variable)
 #define SS_LAUNCHER_FACT(id, fact, variable)
+#define SS_LAUNCHER_PROGRAM(id, name)
 #include "base/launchers.def"
-#undef SS_LAUNCHER
-#undef SS_LAUNCHER_MARK
-#undef SS_LAUNCHER_FACT
     SS_LAUNCHER_COUNT
 };
 
@@ -60,6 +58,8 @@ void ss_rank_facts_own(struct ss_rank_facts *facts);
 void ss_rank_facts_of_environment(const char *block, size_t length, struct ss_rank_facts *facts);
 
 const char *ss_launcher_name(enum ss_launcher launcher);
+/* Of the name of a program without its folder, or of a Python module; SS_LAUNCHER_JOB: none. */
+enum ss_launcher ss_launcher_of_program(const char *name);
 /* "rank 3 of 8, local rank 1, node 0, from torchrun (RANK)"; without a rank: "no launcher". */
 void ss_rank_facts_text(const struct ss_rank_facts *facts, char *text, size_t size);
 

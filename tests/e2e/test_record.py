@@ -333,7 +333,7 @@ def test_ranks_are_distinguished(stepscope, python, tmp_path):
     out = tmp_path / "t.pftrace"
     code = ("import os, subprocess, sys\n"
             "kids = [subprocess.Popen([sys.executable, sys.argv[1], '--seconds', '0.7'],"
-            " env={**os.environ, 'RANK': str(r)}) for r in range(2)]\n"
+            " env={**os.environ, 'RANK': str(r), 'WORLD_SIZE': '2'}) for r in range(2)]\n"
             "[k.wait() for k in kids]")
     stepscope("record", "-o", out, "--", python, "-c", code, WORKLOADS / "spin.py")
     labels = sorted(p["label"] for p in info(stepscope, out)["processes"])
