@@ -33,6 +33,18 @@ static const struct {
     {"float16", SS_DATATYPE_FP16, 2},
     {"float32", SS_DATATYPE_FP32, 4},
     {"float64", SS_DATATYPE_FP64, 8},
+    {"int64", SS_DATATYPE_OTHER, 8},
+    {"int32", SS_DATATYPE_OTHER, 4},
+    {"uint8", SS_DATATYPE_INT8, 1},
+    /* Of collectives. */
+    {"Float", SS_DATATYPE_FP32, 4},
+    {"Double", SS_DATATYPE_FP64, 8},
+    {"Byte", SS_DATATYPE_INT8, 1},
+    {"Char", SS_DATATYPE_INT8, 1},
+    {"Bool", SS_DATATYPE_OTHER, 1},
+    {"Short", SS_DATATYPE_OTHER, 2},
+    {"Int", SS_DATATYPE_OTHER, 4},
+    {"Long", SS_DATATYPE_OTHER, 8},
 };
 
 struct ss_element ss_element_of(struct ss_strview text)

@@ -195,13 +195,13 @@ void ss_device_facts_find(struct ss_device_facts *facts, const struct ss_selecti
         sum_works(facts, selection->model, training);
         sum_allocations(facts, selection, training);
         sum_waits(facts, selection, training);
-        ss_device_collectives_init(&facts->collectives, selection, &facts->summary.works, training);
+        ss_collectives_init(&facts->collectives, selection, &facts->summary.works, training);
     }
 }
 
 void ss_device_facts_fini(struct ss_device_facts *facts)
 {
     ss_device_waits_fini(&facts->waits);
-    ss_device_collectives_fini(&facts->collectives);
+    ss_collectives_fini(&facts->collectives);
     ss_device_summary_fini(&facts->summary);
 }

@@ -6,7 +6,7 @@
 #ifndef SS_ANALYSIS_DEVICE_FACTS_H
 #define SS_ANALYSIS_DEVICE_FACTS_H
 
-#include "analysis/device_collectives.h"
+#include "analysis/collectives.h"
 #include "analysis/device_steps.h"
 #include "analysis/device_waits.h"
 
@@ -22,7 +22,7 @@ struct ss_device_facts {
     uint64_t float32_ns; /* matrix products in float32 on a device with faster units */
     uint64_t conversion_ns, conversions; /* kernels that only convert or move data */
     uint64_t pageable_ns, pageable_bytes, pageable_copies; /* copies from or to pageable memory */
-    struct ss_device_collectives collectives;
+    struct ss_collectives collectives;
     uint64_t allocation_ns, allocations; /* calls that allocate or free memory of the device */
     uint64_t wait_calls;                 /* that wait for it */
     uint64_t wait_calls_ns;              /* their time on the host */

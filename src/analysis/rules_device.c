@@ -101,7 +101,7 @@ static uint64_t waits_for_ranks(const struct ss_training_facts *facts)
 
 bool ss_rule_device_late_rank(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    const struct ss_device_collectives *collectives = &facts->device.collectives;
+    const struct ss_collectives *collectives = &facts->device.collectives;
     const struct ss_model_process *latest = &facts->model->processes.data[collectives->latest];
     uint64_t wait_ns = waits_for_ranks(facts);
     add_time(finding, facts, "waits for the last rank", collectives->steady_wait_ns);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/tables_devices.h"
 
-#include "analysis/device_collectives.h"
+#include "analysis/collective_table.h"
 #include "analysis/device_overview.h"
 #include "analysis/device_steps.h"
 #include "analysis/device_waits.h"
 #include "analysis/kernel_metrics.h"
+#include "analysis/rank_profiles.h"
 
 const struct ss_table_choice ss_work_sorts[] = {
     {"total", SS_WORK_BY_TOTAL},      {"instances", SS_WORK_BY_INSTANCES},
@@ -86,9 +87,15 @@ size_t ss_build_device_waits(const struct ss_table_input *input, struct ss_table
     return 1;
 }
 
-size_t ss_build_device_collectives(const struct ss_table_input *input, struct ss_table *tables)
+size_t ss_build_collectives(const struct ss_table_input *input, struct ss_table *tables)
 {
-    ss_device_collectives_table(input->selection, input->options->max_rows, &tables[0]);
+    ss_collective_table(input->selection, input->options->max_rows, &tables[0]);
+    return 1;
+}
+
+size_t ss_build_ranks(const struct ss_table_input *input, struct ss_table *tables)
+{
+    ss_rank_table(input->selection, input->training, input->options->max_rows, &tables[0]);
     return 1;
 }
 

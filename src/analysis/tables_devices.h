@@ -19,7 +19,8 @@ size_t ss_build_all_work(const struct ss_table_input *input, struct ss_table *ta
 size_t ss_build_api(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_device_steps(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_device_waits(const struct ss_table_input *input, struct ss_table *tables);
-size_t ss_build_device_collectives(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_collectives(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_ranks(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_kernel_lines(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_gpus(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_streams(const struct ss_table_input *input, struct ss_table *tables);

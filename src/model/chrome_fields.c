@@ -20,7 +20,8 @@ enum value {
     AS_DEVICE,
     AS_STREAM,
     AS_WAITS_FOR,
-    AS_CONTEXT
+    AS_CONTEXT,
+    AS_GROUP /* the name of a communication group */
 };
 
 enum kinds {
@@ -70,6 +71,8 @@ static const struct argument {
     {"dtype", OF_HOST | OF_KERNEL, AS_TEXT, SS_EVENT_FIELD_datatype},
     {"In msg nelems", OF_HOST | OF_KERNEL, AS_NATURAL, SS_EVENT_FIELD_elements},
     {"Group size", OF_HOST | OF_KERNEL, AS_NATURAL, SS_EVENT_FIELD_group_size},
+    {"Process Group Name", OF_KERNEL, AS_GROUP, SS_EVENT_FIELD_group},
+    {"Seq", OF_KERNEL, AS_INTEGER, SS_EVENT_FIELD_sequence},
     {"Bytes", OF_MEMORY, AS_PAYLOAD, SS_EVENT_FIELD_bytes},
     {"Addr", OF_MEMORY, AS_NATURAL, SS_EVENT_FIELD_address},
     {"Total Allocated", OF_MEMORY, AS_NATURAL, SS_EVENT_FIELD_allocated_bytes},
@@ -200,6 +203,9 @@ static void read_argument(struct ss_chrome_rows *rows, enum ss_chrome_kind kind,
         add_text(fields, argument->field, stack_list(rows, ss_json_string_in(value).raw));
     } else if (argument->value == AS_TEXT) {
         add_text(fields, argument->field, ss_json_string_in(value).raw);
+    } else if (argument->value == AS_GROUP) {
+        add_natural(fields, argument->field,
+                    (int64_t)ss_chrome_group(rows, ss_json_string_in(value).raw));
     } else if (argument->value == AS_GRID) {
         add_grid(fields, argument->field, value);
     } else if (argument->value == AS_REAL) {

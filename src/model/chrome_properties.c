@@ -101,7 +101,7 @@ static void put_group(struct ss_chrome_loading *loading, struct ss_trace_group *
     ss_rank_runs_put(&runs, numbers, count);
     group->ranks = runs.length > 0 ? (struct ss_strview){(const char *)runs.data, runs.length}
                                    : (struct ss_strview){"", 0};
-    ss_model_builder_group(loading->rows.builder, 0, group);
+    ss_chrome_define_group(&loading->rows, group);
     ss_wire_fini(&runs);
     ss_free(numbers);
 }

@@ -10,7 +10,7 @@
 #include "base/shared_names.h"
 #include "model/domains.h"
 
-enum { MOST_TEXT_BYTES = 1 << 20, FIRST_UNKNOWN_TID = INT32_MAX };
+enum { MOST_TEXT_BYTES = 1 << 20, FIRST_UNKNOWN_TID = INT32_MAX, MOST_GROUPS = 4096 };
 
 enum table { OF_PROCESS, OF_THREAD, OF_DEVICE, OF_STREAM, OF_CONTEXT, OF_COUNTER };
 
@@ -50,6 +50,7 @@ void ss_chrome_rows_fini(struct ss_chrome_rows *rows)
     ss_vec_fini(&rows->threads);
     ss_vec_fini(&rows->devices);
     ss_vec_fini(&rows->streams);
+    ss_vec_fini(&rows->groups);
     ss_vec_fini(&rows->by_key);
     ss_vec_fini(&rows->kinds);
     ss_intern_fini(&rows->keys);
@@ -250,6 +251,35 @@ static uint32_t thread_row(struct ss_chrome_rows *rows, uint32_t index)
         put_thread(rows, thread, false);
     }
     return thread->row;
+}
+
+static struct ss_chrome_group *find_group(struct ss_chrome_rows *rows, uint32_t text)
+{
+    for (size_t i = 0; i < rows->groups.count; i++) {
+        if (rows->groups.data[i].text == text) {
+            return &rows->groups.data[i];
+        }
+    }
+    return NULL;
+}
+
+void ss_chrome_define_group(struct ss_chrome_rows *rows, const struct ss_trace_group *group)
+{
+    uint32_t text = ss_intern_put(&rows->texts, group->name.data, group->name.length);
+    if (find_group(rows, text) == NULL && rows->groups.count < MOST_GROUPS) {
+        uint32_t row = ss_model_builder_group(rows->builder, 0, group);
+        ss_vec_push(&rows->groups, (struct ss_chrome_group){text, row});
+    }
+}
+
+uint32_t ss_chrome_group(struct ss_chrome_rows *rows, struct ss_strview name)
+{
+    uint32_t text = ss_intern_put(&rows->texts, name.data, name.length);
+    if (find_group(rows, text) == NULL) {
+        ss_chrome_define_group(rows, &(struct ss_trace_group){.name = name});
+    }
+    const struct ss_chrome_group *group = find_group(rows, text);
+    return group != NULL ? group->row : 0;
 }
 
 uint32_t ss_chrome_thread_track(struct ss_chrome_rows *rows, uint32_t index,

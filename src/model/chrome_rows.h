@@ -68,6 +68,12 @@ struct ss_chrome_stream {
     uint32_t row, track, annotation_track;
 };
 
+/* A communication group. */
+struct ss_chrome_group {
+    uint32_t text; /* in texts */
+    uint32_t row;
+};
+
 struct ss_chrome_names ss_vec_of(uint32_t);
 
 struct ss_chrome_rows {
@@ -78,6 +84,7 @@ struct ss_chrome_rows {
     struct ss_vec_of(struct ss_chrome_thread) threads;
     struct ss_vec_of(struct ss_chrome_device) devices;
     struct ss_vec_of(struct ss_chrome_stream) streams;
+    struct ss_vec_of(struct ss_chrome_group) groups;
     int64_t rank, world_size;        /* of the owner; -1: unknown */
     uint32_t owner;                  /* index of the process that the file is about, plus one */
     struct ss_intern categories;     /* as written */
@@ -116,6 +123,9 @@ uint32_t ss_chrome_stream(struct ss_chrome_rows *rows, int64_t device, int64_t n
 uint32_t ss_chrome_owner_row(struct ss_chrome_rows *rows);
 uint32_t ss_chrome_device_row(struct ss_chrome_rows *rows, uint32_t device);
 uint32_t ss_chrome_context_row(struct ss_chrome_rows *rows, uint32_t device, int64_t number);
+/* Groups by name: the properties of a file define them, events of other files only name them. */
+void ss_chrome_define_group(struct ss_chrome_rows *rows, const struct ss_trace_group *group);
+uint32_t ss_chrome_group(struct ss_chrome_rows *rows, struct ss_strview name);
 uint32_t ss_chrome_thread_track(struct ss_chrome_rows *rows, uint32_t thread,
                                 enum ss_chrome_track kind);
 /* Of the process that the file is about: what the profiler itself did. */

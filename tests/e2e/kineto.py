@@ -26,12 +26,13 @@ class Kineto:
     def call(self, name, begin, duration, **arguments):
         self.range("cuda_runtime", name, begin, duration, **arguments)
 
-    def launch(self, name, called, begin, duration, stream=STREAM, call_duration=4):
+    def launch(self, name, called, begin, duration, stream=STREAM, call_duration=4, **more):
         """A kernel: launched at `called`, running from `begin`."""
         self.correlation += 1
         self.call("cudaLaunchKernel", called, call_duration, correlation=self.correlation)
         self.range("kernel", name, begin, duration, pid=0, tid=stream, device=0, stream=stream,
-                   context=1, correlation=self.correlation, grid=[64, 1, 1], block=[128, 1, 1])
+                   context=1, correlation=self.correlation, grid=[64, 1, 1], block=[128, 1, 1],
+                   **more)
 
     def copy(self, name, called, begin, duration, size, call_duration=5):
         self.correlation += 1

@@ -219,7 +219,7 @@ def test_a_late_rank_is_named(stepscope, tmp_path):
     evidence = {one["what"]: one["value"] for one in first["evidence"]}
     assert evidence["rank that is last most often"] == 1
     assert first["recoverable_ns"] == pytest.approx(1.5e6, rel=0.05)  # rank 0 waits 3 ms, rank 1 none
-    rows = json.loads(stepscope("report", folder, "--by", "device-collective", "--format",
+    rows = json.loads(stepscope("report", folder, "--by", "collective", "--format",
                                 "json").stdout)["tables"][0]["rows"]
     assert len(rows) == STEPS
     assert {(row["last_rank"], row["skew_ns"], row["transfer_ns"]) for row in rows} == {

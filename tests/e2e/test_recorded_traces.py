@@ -173,7 +173,7 @@ def test_ranks_of_an_archive_are_processes_on_one_axis(gpus, facts):
 
 def test_the_last_rank_of_each_collective_is_that_of_the_file(table, facts):
     path = "01_param_dlrm_8rank/dlrm_kineto.tar.gz"
-    rows = table(path, "device-collective")
+    rows = table(path, "collective")
     known = facts[path]["facts"]["collective_alignment"]
     assert [row["last_rank"] for row in rows] == [one["last_arriver"] for one in known]
     for row, one in zip(rows, known, strict=True):

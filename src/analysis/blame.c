@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/blame.h"
+
+#include "base/alloc.h"
+
+/* A wait of a rank, and which process counts for it. */
+struct wait {
+    uint64_t begin_ns, end_ns;
+    uint32_t group, culprit;
+};
+
+struct waits ss_vec_of(struct wait);
+
+struct scan {
+    struct ss_blame *blame;
+    const struct ss_model *model;
+    const struct ss_collectives *collectives;
+    struct waits *waits; /* by process, in order of their end */
+};
+
+/* What `process` waited in other groups since it last left a collective of this one, as far as it
+ * is after `from_ns`; and for which rank longest. */
+struct inherited {
+    uint64_t ns, longest_ns;
+    uint32_t culprit;
+};
+
+static uint64_t end_of_previous(const struct scan *scan, size_t row, uint32_t process)
+{
+    const struct ss_collectives *collectives = scan->collectives;
+    const struct ss_rank_call *calls = collectives->calls.rows.data;
+    uint32_t group = calls[collectives->rows.data[row].first].group;
+    while (row-- > 0) {
+        const struct ss_collective *before = &collectives->rows.data[row];
+        for (size_t k = before->first; k < before->first + before->count; k++) {
+            if (calls[k].group == group && calls[k].process == process) {
+                return calls[k].end_ns;
+            }
+        }
+    }
+    return 0;
+}
+
+static struct inherited find_inherited(const struct scan *scan, size_t row, uint32_t process)
+{
+    const struct ss_collective *collective = &scan->collectives->rows.data[row];
+    const struct waits *waits = &scan->waits[process];
+    uint32_t group = scan->collectives->calls.rows.data[collective->first].group;
+    struct inherited inherited = {0};
+    if (waits->count == 0) {
+        return inherited;
+    }
+    uint64_t since_ns = end_of_previous(scan, row, process);
+    for (size_t i = waits->count; i > 0 && waits->data[i - 1].end_ns > since_ns; i--) {
+        const struct wait *wait = &waits->data[i - 1];
+        uint64_t from_ns = wait->begin_ns > since_ns ? wait->begin_ns : since_ns;
+        uint64_t to_ns = wait->end_ns < collective->last_ns ? wait->end_ns : collective->last_ns;
+        uint64_t length_ns = wait->group != group && to_ns > from_ns ? to_ns - from_ns : 0;
+        inherited.ns += length_ns;
+        if (length_ns > inherited.longest_ns) {
+            inherited.longest_ns = length_ns;
+            inherited.culprit = wait->culprit;
+        }
+    }
+    return inherited;
+}
+
+static uint32_t blame_last(const struct scan *scan, size_t row)
+{
+    const struct ss_collective *collective = &scan->collectives->rows.data[row];
+    struct ss_rank_waits *ranks = scan->blame->ranks;
+    struct inherited inherited = find_inherited(scan, row, collective->last);
+    uint64_t behind_ns = collective->last_ns - collective->second_ns;
+    uint64_t not_own_ns = inherited.ns < behind_ns ? inherited.ns : behind_ns;
+    uint64_t others = collective->count - 1;
+    ranks[collective->last].times_last++;
+    ranks[collective->last].inflicted_ns += others * (behind_ns - not_own_ns);
+    ranks[collective->last].inherited_ns += others * not_own_ns;
+    ranks[inherited.culprit].inflicted_ns += inherited.culprit != 0 ? others * not_own_ns : 0;
+    return 2 * not_own_ns > behind_ns ? inherited.culprit : collective->last;
+}
+
+static void add_waits(const struct scan *scan, const struct ss_collective *collective,
+                      uint32_t culprit, bool counts)
+{
+    const struct ss_rank_call *calls = scan->collectives->calls.rows.data;
+    for (size_t k = collective->first; k < collective->first + collective->count; k++) {
+        uint32_t process = calls[k].process;
+        uint64_t wait_ns = collective->last_ns - calls[k].begin_ns;
+        uint64_t error_ns =
+            ss_collectives_error_ns(scan->collectives, scan->model, collective->last, process);
+        if (wait_ns > error_ns) {
+            struct wait wait = {calls[k].begin_ns, collective->last_ns, calls[k].group, culprit};
+            scan->blame->ranks[process].suffered_ns += counts ? wait_ns : 0;
+            ss_vec_push(&scan->waits[process], wait);
+        }
+        scan->blame->ranks[process].collectives += counts;
+    }
+}
+
+static void scan_row(const struct scan *scan, size_t row, bool only_steady)
+{
+    const struct ss_collective *collective = &scan->collectives->rows.data[row];
+    struct ss_blame *blame = scan->blame;
+    bool counts = collective->is_steady || !only_steady;
+    uint32_t culprit = collective->last;
+    if (!collective->is_whole || collective->is_violated) {
+        blame->unresolved += counts;
+        return;
+    }
+    if (counts && ss_collective_is_resolved(collective)) {
+        culprit = blame_last(scan, row);
+        blame->culprits[row] = culprit;
+    } else {
+        blame->unresolved += counts;
+    }
+    add_waits(scan, collective, culprit, counts);
+}
+
+void ss_blame_init(struct ss_blame *blame, const struct ss_model *model,
+                   const struct ss_collectives *collectives, bool only_steady)
+{
+    struct scan scan = {.blame = blame, .model = model, .collectives = collectives};
+    *blame = (struct ss_blame){
+        .ranks = ss_alloc_zero(model->processes.count, sizeof *blame->ranks),
+        .culprits = ss_alloc_zero(collectives->rows.count + 1, sizeof *blame->culprits)};
+    scan.waits = ss_alloc_zero(model->processes.count, sizeof *scan.waits);
+    for (size_t i = 0; i < collectives->rows.count; i++) {
+        scan_row(&scan, i, only_steady);
+    }
+    for (uint32_t i = 1; i < model->processes.count; i++) {
+        blame->inflicted_ns += blame->ranks[i].inflicted_ns;
+        if (blame->ranks[i].inflicted_ns > blame->ranks[blame->most].inflicted_ns) {
+            blame->most = i;
+        }
+        ss_vec_fini(&scan.waits[i]);
+    }
+    ss_free(scan.waits);
+}
+
+void ss_blame_fini(struct ss_blame *blame)
+{
+    ss_free(blame->ranks);
+    ss_free(blame->culprits);
+    *blame = (struct ss_blame){0};
+}

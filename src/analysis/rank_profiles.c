@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/rank_profiles.h"
+
+#include <stdlib.h>
+
+#include "analysis/collective_table.h"
+#include "analysis/distribution.h"
+#include "base/alloc.h"
+#include "base/shared_names.h"
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+static struct ss_rank_profile *profile_of(struct ss_rank_profiles *profiles, uint32_t process)
+{
+    for (size_t i = profiles->rows.count; i > 0; i--) {
+        if (profiles->rows.data[i - 1].process == process) {
+            return &profiles->rows.data[i - 1];
+        }
+    }
+    ss_vec_push(&profiles->rows, (struct ss_rank_profile){.process = process});
+    return &profiles->rows.data[profiles->rows.count - 1];
+}
+
+const struct ss_rank_profile *ss_rank_profile_of(const struct ss_rank_profiles *profiles,
+                                                 uint32_t process)
+{
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        if (profiles->rows.data[i].process == process) {
+            return &profiles->rows.data[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_counted(const struct ss_step *step)
+{
+    return step->kind == SS_STEP_STEADY || step->kind == SS_STEP_OUTLIER;
+}
+
+static void sum_steps(struct ss_rank_profiles *profiles, const struct ss_step_summary *training)
+{
+    size_t phases = training->phases.count;
+    for (size_t i = 0; i < training->steps.count; i++) {
+        const struct ss_step *step = &training->steps.data[i];
+        struct ss_rank_profile *row = profile_of(profiles, step->process);
+        if (!is_counted(step)) {
+            continue;
+        }
+        row->steps++;
+        row->step_ns += step->end_ns - step->begin_ns;
+        for (size_t p = 0; p < phases; p++) {
+            row->phase_ns[p] += training->phase_ns[i * phases + p];
+        }
+    }
+}
+
+static void sum_devices(struct ss_rank_profiles *profiles, const struct ss_device_summary *devices,
+                        const struct ss_step_summary *training)
+{
+    for (size_t i = 0; devices != NULL && i < devices->steps.count; i++) {
+        const struct ss_device_step *on = &devices->steps.data[i];
+        const struct ss_step *step = &training->steps.data[on->step];
+        if (is_counted(step)) {
+            struct ss_rank_profile *row = profile_of(profiles, step->process);
+            row->compute_ns += on->times.class_ns[SS_WORK_COMPUTE];
+            row->communication_ns += on->times.class_ns[SS_WORK_COMMUNICATION];
+        }
+    }
+}
+
+static uint64_t phase_ns(const struct ss_rank_profile *row, const struct ss_step_summary *training,
+                         const struct ss_model *model, const char *name)
+{
+    for (size_t p = 0; p < training->phases.count; p++) {
+        struct ss_strview text = ss_step_phase_text(model, &training->phases.data[p]);
+        if (ss_strview_equal(text, ss_strview_of(name))) {
+            return row->phase_ns[p];
+        }
+    }
+    return 0;
+}
+
+static void finish_row(struct ss_rank_profile *row, const struct ss_step_summary *training,
+                       const struct ss_model *model, bool has_devices)
+{
+    uint64_t steps = row->steps > 0 ? row->steps : 1;
+    for (size_t p = 0; p < training->phases.count; p++) {
+        row->phase_ns[p] /= steps;
+    }
+    row->step_ns /= steps;
+    row->compute_ns /= steps;
+    row->communication_ns /= steps;
+    row->data_ns = phase_ns(row, training, model, ss_phase_data);
+    row->rank = ss_rank_of(model, row->process);
+    if (!has_devices) {
+        row->communication_ns = phase_ns(row, training, model, ss_phase_communication);
+        row->compute_ns = phase_ns(row, training, model, ss_phase_forward) +
+                          phase_ns(row, training, model, ss_phase_backward) +
+                          phase_ns(row, training, model, ss_phase_optimizer);
+    }
+}
+
+/* --- stages ----------------------------------------------------------------------------------- */
+
+/* The lower of two middle values: of two ranks, the slower one exceeds the other. */
+static uint64_t median_of_phase(const struct ss_rank_profiles *profiles, size_t phase,
+                                uint64_t *values)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        if (profiles->rows.data[i].steps > 0) {
+            values[count++] = profiles->rows.data[i].phase_ns[phase];
+        }
+    }
+    if (count == 0) {
+        return 0;
+    }
+    ss_sort_u64(values, count);
+    return values[(count - 1) / 2];
+}
+
+/* Time in communication is what others cause. */
+static void find_stages(struct ss_rank_profiles *profiles, const struct ss_step_summary *training,
+                        const struct ss_model *model)
+{
+    uint64_t *values = ss_alloc_zero(profiles->rows.count + 1, sizeof *values);
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        profiles->rows.data[i].stage = training->phases.count;
+    }
+    for (size_t p = 0; p < training->phases.count; p++) {
+        struct ss_strview text = ss_step_phase_text(model, &training->phases.data[p]);
+        uint64_t median_ns = median_of_phase(profiles, p, values);
+        bool is_waiting = ss_strview_equal(text, ss_strview_of(ss_phase_communication));
+        for (size_t i = 0; i < profiles->rows.count && !is_waiting; i++) {
+            struct ss_rank_profile *row = &profiles->rows.data[i];
+            uint64_t more_ns = row->phase_ns[p] > median_ns ? row->phase_ns[p] - median_ns : 0;
+            if (more_ns > row->stage_ns) {
+                row->stage = p;
+                row->stage_ns = more_ns;
+            }
+        }
+    }
+    ss_free(values);
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static int compare(const void *left, const void *right)
+{
+    const struct ss_rank_profile *a = left, *b = right;
+    if (a->rank != b->rank) {
+        return a->rank < b->rank ? -1 : 1;
+    }
+    return (a->process > b->process) - (a->process < b->process);
+}
+
+/* Processes with collectives, but without steps. */
+static void add_collective_ranks(struct ss_rank_profiles *profiles, const struct ss_model *model)
+{
+    const struct ss_collectives *collectives = &profiles->collectives;
+    bool *is_rank = ss_alloc_zero(model->processes.count, sizeof *is_rank);
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        is_rank[profiles->rows.data[i].process] = true;
+    }
+    for (size_t i = 0; i < collectives->rows.count; i++) {
+        const struct ss_collective *row = &collectives->rows.data[i];
+        for (size_t k = row->first; k < row->first + row->count; k++) {
+            uint32_t process = collectives->calls.rows.data[k].process;
+            if (!is_rank[process]) {
+                ss_vec_push(&profiles->rows, (struct ss_rank_profile){.process = process});
+                is_rank[process] = true;
+            }
+        }
+    }
+    ss_free(is_rank);
+}
+
+void ss_rank_profiles_init(struct ss_rank_profiles *profiles, const struct ss_selection *selection,
+                           const struct ss_device_summary *devices,
+                           const struct ss_step_summary *training)
+{
+    struct ss_device_works works = {0};
+    *profiles = (struct ss_rank_profiles){.has_steps = training->steps.count > 0};
+    if (devices == NULL) {
+        ss_device_works_init(&works, selection);
+    }
+    ss_collectives_init(&profiles->collectives, selection,
+                        devices != NULL ? &devices->works : &works, training);
+    ss_blame_init(&profiles->blame, selection->model, &profiles->collectives,
+                  profiles->collectives.steady > 0);
+    sum_steps(profiles, training);
+    sum_devices(profiles, devices, training);
+    add_collective_ranks(profiles, selection->model);
+    bool has_devices = devices != NULL && devices->steps.count > 0;
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        finish_row(&profiles->rows.data[i], training, selection->model, has_devices);
+    }
+    if (profiles->rows.count > 1) {
+        qsort(profiles->rows.data, profiles->rows.count, sizeof *profiles->rows.data, compare);
+    }
+    find_stages(profiles, training, selection->model);
+    ss_device_works_fini(&works);
+}
+
+void ss_rank_profiles_fini(struct ss_rank_profiles *profiles)
+{
+    ss_blame_fini(&profiles->blame);
+    ss_collectives_fini(&profiles->collectives);
+    ss_vec_fini(&profiles->rows);
+}
+
+const struct ss_rank_profile *ss_rank_profiles_slowest(const struct ss_rank_profiles *profiles)
+{
+    return profiles->blame.most != 0 ? ss_rank_profile_of(profiles, profiles->blame.most) : NULL;
+}
+
+uint64_t ss_rank_profiles_per_step(const struct ss_rank_profiles *profiles, uint64_t sum_ns)
+{
+    uint64_t steps = 0;
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        steps = profiles->rows.data[i].steps > steps ? profiles->rows.data[i].steps : steps;
+    }
+    return steps > 0 ? sum_ns / steps : 0;
+}

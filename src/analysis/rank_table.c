@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/collective_table.h"
+#include "analysis/rank_profiles.h"
+
+static const struct ss_column columns[SS_RANK_COLUMNS] = {
+    [SS_RANK_NUMBER] = {.key = "rank", .comparison = SS_COMPARES_KEY},
+    [SS_RANK_PID] = {.key = "pid"},
+    [SS_RANK_STEPS] = {.key = "steps", .unit = "steps"},
+    [SS_RANK_STEP] = {.key = "step_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
+    [SS_RANK_COMPUTE] = {.key = "compute_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
+    [SS_RANK_DATA] = {.key = "data_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
+    [SS_RANK_COMMUNICATION] = {.key = "communication_ns",
+                               .unit = "ns",
+                               .comparison = SS_COMPARES_STEP},
+    [SS_RANK_SUFFERED] = {.key = "suffered_ns", .unit = "ns"},
+    [SS_RANK_INFLICTED] = {.key = "inflicted_ns", .unit = "ns"},
+    [SS_RANK_INHERITED] = {.key = "inherited_ns", .unit = "ns"},
+    [SS_RANK_SUFFERED_STEP] = {.key = "suffered_step_ns",
+                               .unit = "ns",
+                               .comparison = SS_COMPARES_STEP},
+    [SS_RANK_INFLICTED_STEP] = {.key = "inflicted_step_ns",
+                                .unit = "ns",
+                                .comparison = SS_COMPARES_STEP,
+                                .leads = true},
+    [SS_RANK_LAST] = {.key = "times_last", .unit = "collectives"},
+    [SS_RANK_COLLECTIVES] = {.key = "collectives", .unit = "collectives"},
+    [SS_RANK_STAGE] = {.key = "slower_in"},
+    [SS_RANK_STAGE_MORE] = {.key = "slower_by_ns", .unit = "ns"},
+};
+
+static void put_step(const struct ss_rank_profile *row, const struct ss_step_summary *training,
+                     const struct ss_model *model, struct ss_cell *cells)
+{
+    cells[SS_RANK_STEPS] = ss_cell_integer((int64_t)row->steps);
+    cells[SS_RANK_STEP] = ss_cell_integer((int64_t)row->step_ns);
+    cells[SS_RANK_COMPUTE] = ss_cell_integer((int64_t)row->compute_ns);
+    cells[SS_RANK_DATA] = ss_cell_integer((int64_t)row->data_ns);
+    cells[SS_RANK_COMMUNICATION] = ss_cell_integer((int64_t)row->communication_ns);
+    if (row->stage < training->phases.count) {
+        cells[SS_RANK_STAGE] =
+            ss_cell_text(ss_step_phase_text(model, &training->phases.data[row->stage]));
+        cells[SS_RANK_STAGE_MORE] = ss_cell_integer((int64_t)row->stage_ns);
+    }
+}
+
+static void put_waits(const struct ss_rank_waits *waits, uint64_t steps, struct ss_cell *cells)
+{
+    cells[SS_RANK_SUFFERED] = ss_cell_integer((int64_t)waits->suffered_ns);
+    cells[SS_RANK_INFLICTED] = ss_cell_integer((int64_t)waits->inflicted_ns);
+    cells[SS_RANK_INHERITED] = ss_cell_integer((int64_t)waits->inherited_ns);
+    cells[SS_RANK_LAST] = ss_cell_integer((int64_t)waits->times_last);
+    cells[SS_RANK_COLLECTIVES] = ss_cell_integer((int64_t)waits->collectives);
+    if (steps > 0) {
+        cells[SS_RANK_SUFFERED_STEP] = ss_cell_integer((int64_t)(waits->suffered_ns / steps));
+        cells[SS_RANK_INFLICTED_STEP] = ss_cell_integer((int64_t)(waits->inflicted_ns / steps));
+    }
+}
+
+static void put_row(const struct ss_rank_profiles *profiles, const struct ss_rank_profile *row,
+                    const struct ss_step_summary *training, const struct ss_model *model,
+                    struct ss_cell *cells)
+{
+    if (row->rank >= 0) {
+        cells[SS_RANK_NUMBER] = ss_cell_integer(row->rank);
+    }
+    if (model->processes.data[row->process].pid >= 0) {
+        cells[SS_RANK_PID] = ss_cell_integer(model->processes.data[row->process].pid);
+    }
+    if (row->steps > 0) {
+        put_step(row, training, model, cells);
+    }
+    if (profiles->collectives.rows.count > 0) {
+        put_waits(&profiles->blame.ranks[row->process], row->steps, cells);
+    }
+}
+
+static void add_notes(const struct ss_rank_profiles *profiles, struct ss_table *table)
+{
+    struct ss_sentence *out = ss_table_add_note(table, SS_NOTE_ASIDE);
+    if (profiles->collectives.rows.count == 0) {
+        ss_sentence_add(out, "no collective was matched over the ranks: the waits of ranks for "
+                             "each other are unknown");
+        return;
+    }
+    ss_sentence_add(out, "suffered: until the last rank arrived. Inflicted: what the others would "
+                         "not have waited, had it come with the second last. Inherited: the same, "
+                         "but for a rank that it had waited for itself");
+    if (profiles->blame.unresolved > 0) {
+        out = ss_table_add_note(table, SS_NOTE_ASIDE);
+        ss_sentence_add_count(out, profiles->blame.unresolved);
+        ss_sentence_add(out,
+                        profiles->blame.unresolved == 1 ? " collective says" : " collectives say");
+        ss_sentence_add(out, " nothing of who was last: below resolution, or ranks are missing");
+    }
+    ss_collectives_add_notes(&profiles->collectives, table);
+}
+
+void ss_rank_table(const struct ss_selection *selection, const struct ss_step_summary *training,
+                   uint64_t max_rows, struct ss_table *table)
+{
+    struct ss_device_summary devices;
+    struct ss_rank_profiles profiles;
+    *table = (struct ss_table){.name = "rank",
+                               .title = "Ranks",
+                               .empty_text = "no process marks steps or has collectives",
+                               .columns = columns,
+                               .column_count = SS_RANK_COLUMNS};
+    ss_device_summary_init(&devices, selection, training);
+    ss_rank_profiles_init(&profiles, selection, &devices, training);
+    for (size_t i = 0; i < profiles.rows.count; i++) {
+        if (max_rows != 0 && i >= max_rows) {
+            table->hidden_rows = profiles.rows.count - i;
+            break;
+        }
+        put_row(&profiles, &profiles.rows.data[i], training, selection->model,
+                ss_table_add_row(table));
+    }
+    if (table->row_count > 0) {
+        add_notes(&profiles, table);
+    }
+    ss_rank_profiles_fini(&profiles);
+    ss_device_summary_fini(&devices);
+}

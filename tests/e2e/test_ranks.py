@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of several ranks: collectives over them, and who made the others wait."""
+
+import json
+
+import pytest
+from kineto import COMMUNICATION_STREAM, Kineto
+
+STEP = 10000.0
+ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)"
+
+
+def tables(stepscope, path, by, *options):
+    report = stepscope("report", path, "--by", by, "--format", "json", *options)
+    assert report.returncode == 0, report.stderr
+    return json.loads(report.stdout)["tables"][0]["rows"]
+
+
+def put_collective(trace, group, sequence, begin, end, kind="allreduce"):
+    trace.launch(ALL_REDUCE, begin - 50, begin, end - begin, stream=COMMUNICATION_STREAM,
+                 **{"Collective name": kind, "dtype": "Float", "In msg nelems": 1000,
+                    "Group size": 2, "Process Group Name": group, "Seq": sequence})
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Two ranks, of which the second one misses the first collective: matched by order, all of its
+    calls would have the wrong partner. It arrives 3 ms after the first one."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for rank in 0, 1:
+        trace = Kineto(rank=rank, world_size=2)
+        for number in range(4):
+            begin = 1000 + number * STEP
+            trace.step(number, begin, STEP)
+            trace.operator("aten::mm", begin + 5, 100)
+            if number > 0 or rank == 0:
+                put_collective(trace, "dp", 40 + number, begin + 2000 + 3000 * rank, begin + 5200)
+        trace.write(folder / f"rank{rank}.pt.trace.json")
+    return folder
+
+
+def test_collectives_of_kineto_are_matched_by_group_and_number(stepscope, pair):
+    rows = tables(stepscope, pair, "collective")
+    assert [(row["group"], row["sequence"], row["ranks"]) for row in rows] == [
+        ("dp", 41, 2), ("dp", 42, 2), ("dp", 43, 2)]
+    assert {(row["name"], row["last_rank"], row["skew_ns"], row["transfer_ns"], row["bytes"])
+            for row in rows} == {("allreduce", 1, 3000000, 200000, 4000)}
+
+
+def test_the_rank_that_made_the_other_wait_is_named(stepscope, pair):
+    first, second = tables(stepscope, pair, "rank")
+    assert (first["rank"], second["rank"]) == (0, 1)
+    assert (first["suffered_ns"], second["inflicted_ns"]) == (9000000, 9000000)
+    assert (first["inflicted_ns"], second["suffered_ns"]) == (0, 0)
+    assert second["times_last"] == 3
+    text = stepscope("report", pair, "--by", "rank").stdout
+    assert "1 call of a collective has no match on another rank" in text

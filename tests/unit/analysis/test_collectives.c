@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../rank_builder.h"
+#include "analysis/blame.h"
+#include "analysis/collective_table.h"
+
+#define MS UINT64_C(1000000)
+
+enum { MOST_RANKS = 4 };
+
+/* A call of one rank; times in ms. */
+struct call {
+    unsigned rank;
+    const char *group;
+    int64_t sequence;
+    unsigned begin, end;
+    const char *name;
+};
+
+struct made {
+    struct ss_model model;
+    struct ss_selection selection;
+    struct ss_device_works works;
+    struct ss_collectives collectives;
+    struct ss_blame blame;
+    uint32_t ranks[MOST_RANKS];
+};
+
+static void add_calls(struct made *made, unsigned rank, const struct call *calls, size_t count)
+{
+    uint32_t track = build_collective_track(&made->model, made->ranks[rank]);
+    for (size_t i = 0; i < count; i++) {
+        if (calls[i].rank == rank) {
+            BUILD_COLLECTIVE(&made->model, .track = track, .name = calls[i].name,
+                             .group = calls[i].group, .sequence = calls[i].sequence,
+                             .begin_ns = calls[i].begin * MS, .end_ns = calls[i].end * MS,
+                             .bytes = 4096);
+        }
+    }
+}
+
+static void begin(struct made *made, unsigned ranks, const struct call *calls, size_t count)
+{
+    struct ss_selection_options all = {.idle = SS_IDLE_ALL};
+    *made = (struct made){0};
+    ss_model_init(&made->model);
+    for (unsigned i = 0; i < ranks; i++) {
+        made->ranks[i] = build_rank(&made->model, i, ranks);
+        add_calls(made, i, calls, count);
+    }
+    assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
+    ss_device_works_init(&made->works, &made->selection);
+}
+
+static void find(struct made *made)
+{
+    ss_collectives_init(&made->collectives, &made->selection, &made->works, NULL);
+    ss_blame_init(&made->blame, &made->model, &made->collectives, false);
+}
+
+static void end(struct made *made)
+{
+    ss_blame_fini(&made->blame);
+    ss_collectives_fini(&made->collectives);
+    ss_device_works_fini(&made->works);
+    ss_selection_fini(&made->selection);
+    ss_model_fini(&made->model);
+}
+
+#define BEGIN(made, ranks, calls) begin(made, ranks, calls, sizeof(calls) / sizeof *(calls))
+
+static void calls_match_by_group_and_number(void **state)
+{
+    (void)state;
+    /* Rank 1 has other calls in between; times alone would match others. */
+    static const struct call calls[] = {
+        {0, "a", 7, 10, 31, NULL}, {0, "a", 8, 40, 62, NULL}, {1, "b", 7, 11, 13, NULL},
+        {1, "a", 7, 30, 31, NULL}, {1, "a", 8, 60, 62, NULL},
+    };
+    struct made made;
+    BEGIN(&made, 2, calls);
+    find(&made);
+    assert_int_equal(made.collectives.rows.count, 2);
+    assert_int_equal(made.collectives.ranks, 2);
+    assert_int_equal(made.collectives.unmatched, 1);
+    const struct ss_collective *row = &made.collectives.rows.data[0];
+    assert_int_equal(row->last, made.ranks[1]);
+    assert_int_equal(row->first_ns, 10 * MS);
+    assert_int_equal(row->last_ns, 30 * MS);
+    assert_int_equal(row->wait_ns, 20 * MS);
+    assert_int_equal(row->first_end_ns - row->last_ns, 1 * MS);
+    assert_int_equal(row->error_ns, 0);
+    assert_true(ss_collective_is_resolved(row));
+    assert_int_equal(made.blame.most, made.ranks[1]);
+    assert_int_equal(made.blame.ranks[made.ranks[1]].inflicted_ns, 40 * MS);
+    assert_int_equal(made.blame.ranks[made.ranks[0]].suffered_ns, 40 * MS);
+    assert_int_equal(made.blame.ranks[made.ranks[1]].times_last, 2);
+    end(&made);
+}
+
+static void the_last_is_blamed_for_what_it_is_behind_the_second(void **state)
+{
+    (void)state;
+    static const struct call calls[] = {
+        {0, "a", 1, 10, 41, NULL}, {1, "a", 1, 25, 41, NULL}, {2, "a", 1, 40, 41, NULL}};
+    struct made made;
+    BEGIN(&made, 3, calls);
+    find(&made);
+    const struct ss_rank_waits *waits = made.blame.ranks;
+    assert_int_equal(waits[made.ranks[2]].inflicted_ns, 2 * 15 * MS);
+    assert_int_equal(waits[made.ranks[0]].suffered_ns, 30 * MS);
+    assert_int_equal(waits[made.ranks[1]].suffered_ns, 15 * MS);
+    assert_int_equal(waits[made.ranks[1]].inflicted_ns, 0);
+    end(&made);
+}
+
+/* Rank 0 is slow; rank 1 waits for it in their group, and so comes late to rank 2 and rank 3. */
+static const struct call victims[] = {
+    {0, "tp", 1, 10, 11, NULL}, {0, "tp", 2, 40, 41, NULL}, {1, "tp", 1, 10, 11, NULL},
+    {1, "dp", 1, 12, 14, NULL}, {1, "tp", 2, 20, 41, NULL}, {1, "dp", 2, 43, 45, NULL},
+    {2, "dp", 1, 12, 14, NULL}, {2, "dp", 2, 22, 45, NULL}, {3, "dp", 1, 12, 14, NULL},
+    {3, "dp", 2, 22, 45, NULL},
+};
+
+static void a_victim_is_not_blamed(void **state)
+{
+    (void)state;
+    struct made made;
+    BEGIN(&made, 4, victims);
+    find(&made);
+    const struct ss_rank_waits *waits = made.blame.ranks;
+    assert_int_equal(made.collectives.rows.count, 4);
+    assert_int_equal(made.collectives.rows.data[3].last, made.ranks[1]);
+    assert_int_equal(made.blame.culprits[3], made.ranks[0]);
+    assert_int_equal(made.blame.most, made.ranks[0]);
+    /* Behind the others by 21 ms, of which it waited 20 ms itself. */
+    assert_int_equal(waits[made.ranks[1]].inherited_ns, 2 * 20 * MS);
+    assert_int_equal(waits[made.ranks[1]].inflicted_ns, 2 * 1 * MS);
+    assert_int_equal(waits[made.ranks[0]].inflicted_ns, 20 * MS + 2 * 20 * MS);
+    end(&made);
+}
+
+static void nothing_is_said_below_the_resolution(void **state)
+{
+    (void)state;
+    static const struct call calls[] = {{0, "a", 1, 10, 33, NULL},
+                                        {1, "a", 1, 30, 33, NULL},
+                                        {0, "a", 2, 50, 63, NULL},
+                                        {1, "a", 2, 62, 63, NULL}};
+    struct made made;
+    BEGIN(&made, 2, calls);
+    build_clock(&made.model, made.ranks[0], SS_CLOCK_IS_AXIS, 5 * MS);
+    build_clock(&made.model, made.ranks[1], SS_CLOCK_BY_SHARED_WALL, 10 * MS);
+    find(&made);
+    const struct ss_collective *rows = made.collectives.rows.data;
+    assert_int_equal(rows[0].error_ns, 15 * MS);
+    assert_true(ss_collective_is_resolved(&rows[0]));
+    assert_false(ss_collective_is_resolved(&rows[1]));
+    assert_int_equal(made.blame.unresolved, 1);
+    assert_int_equal(made.blame.ranks[made.ranks[1]].inflicted_ns, 20 * MS);
+    assert_int_equal(made.blame.ranks[made.ranks[0]].suffered_ns, 20 * MS);
+    struct ss_table table;
+    ss_collective_table(&made.selection, 0, &table);
+    assert_int_equal(table.row_count, 2);
+    assert_int_equal(ss_table_cell(&table, 0, SS_COLLECTIVE_LAST_RANK)->integer, 1);
+    assert_int_equal(ss_table_cell(&table, 0, SS_COLLECTIVE_BYTES)->integer, 4096);
+    assert_int_equal(ss_table_cell(&table, 1, SS_COLLECTIVE_LAST_RANK)->type, SS_CELL_ABSENT);
+    assert_true(ss_strview_equal(ss_table_cell(&table, 1, SS_COLLECTIVE_NOTE)->text,
+                                 ss_strview_of("below resolution")));
+    ss_table_fini(&table);
+    end(&made);
+}
+
+static void a_collective_without_all_ranks_blames_none(void **state)
+{
+    (void)state;
+    static const struct call calls[] = {
+        {0, "a", 1, 10, 31, NULL}, {1, "a", 1, 20, 31, NULL}, {2, "a", 1, 30, 31, NULL},
+        {0, "a", 2, 40, 61, NULL}, {1, "a", 2, 50, 61, NULL}, /* rank 2 was cut off */
+    };
+    struct made made;
+    BEGIN(&made, 3, calls);
+    find(&made);
+    assert_true(made.collectives.rows.data[0].is_whole);
+    assert_false(made.collectives.rows.data[1].is_whole);
+    assert_int_equal(made.blame.unresolved, 1);
+    assert_int_equal(made.blame.ranks[made.ranks[1]].inflicted_ns, 0);
+    assert_int_equal(made.blame.ranks[made.ranks[2]].inflicted_ns, 2 * 10 * MS);
+    end(&made);
+}
+
+static void a_number_that_a_rank_has_twice_is_not_matched(void **state)
+{
+    (void)state;
+    static const struct call calls[] = {
+        {0, "a", 1, 10, 12, NULL}, {0, "a", 1, 30, 32, NULL}, {1, "a", 1, 11, 12, NULL}};
+    struct made made;
+    BEGIN(&made, 2, calls);
+    find(&made);
+    assert_int_equal(made.collectives.rows.count, 0);
+    assert_int_equal(made.collectives.unmatched, 3);
+    end(&made);
+}
+
+static void an_end_before_an_arrival_is_counted_and_left_out(void **state)
+{
+    (void)state;
+    static const struct call calls[] = {{0, "a", 1, 10, 12, NULL}, {1, "a", 1, 30, 32, NULL}};
+    struct made made;
+    BEGIN(&made, 2, calls);
+    find(&made);
+    assert_int_equal(made.collectives.violated, 1);
+    assert_int_equal(made.blame.inflicted_ns, 0);
+    assert_int_equal(made.blame.ranks[made.ranks[0]].suffered_ns, 0);
+    end(&made);
+}
+
+static void without_numbers_the_order_matches(void **state)
+{
+    (void)state;
+    static const struct call calls[] = {{0, NULL, 0, 10, 21, "gloo:broadcast"},
+                                        {0, NULL, 0, 30, 51, "gloo:all_reduce"},
+                                        {1, NULL, 0, 20, 21, "gloo:broadcast"},
+                                        {1, NULL, 0, 50, 51, "gloo:all_reduce"}};
+    static const struct call others[] = {{0, NULL, 0, 10, 21, "gloo:broadcast"},
+                                         {0, NULL, 0, 30, 51, "gloo:all_reduce"},
+                                         {1, NULL, 0, 20, 21, "gloo:all_reduce"},
+                                         {1, NULL, 0, 50, 51, "gloo:broadcast"}};
+    struct made made;
+    BEGIN(&made, 2, calls);
+    find(&made);
+    assert_int_equal(made.collectives.rows.count, 2);
+    assert_int_equal(made.blame.ranks[made.ranks[1]].inflicted_ns, 30 * MS);
+    end(&made);
+    BEGIN(&made, 2, others);
+    find(&made);
+    assert_int_equal(made.collectives.rows.count, 0);
+    assert_int_equal(made.collectives.unmatched, 4);
+    end(&made);
+}
+
+static void sends_and_queued_calls_are_no_collectives(void **state)
+{
+    (void)state;
+    static const struct call calls[] = {{0, "a", 1, 10, 21, "gloo:send"},
+                                        {1, "a", 1, 20, 21, "gloo:recv"},
+                                        {0, "a", 2, 30, 31, "nccl:all_reduce"},
+                                        {1, "a", 2, 30, 31, "nccl:all_reduce"}};
+    struct made made;
+    BEGIN(&made, 2, calls);
+    find(&made);
+    assert_int_equal(made.collectives.calls.rows.count, 0);
+    end(&made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_match_by_group_and_number),
+        cmocka_unit_test(the_last_is_blamed_for_what_it_is_behind_the_second),
+        cmocka_unit_test(a_victim_is_not_blamed),
+        cmocka_unit_test(nothing_is_said_below_the_resolution),
+        cmocka_unit_test(a_collective_without_all_ranks_blames_none),
+        cmocka_unit_test(a_number_that_a_rank_has_twice_is_not_matched),
+        cmocka_unit_test(an_end_before_an_arrival_is_counted_and_left_out),
+        cmocka_unit_test(without_numbers_the_order_matches),
+        cmocka_unit_test(sends_and_queued_calls_are_no_collectives),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
