@@ -30,3 +30,18 @@ function(stepscope_embed_files target symbol)
     VERBATIM)
   target_sources(${target} PRIVATE "${output}")
 endfunction()
+
+# stepscope_embed_page(TARGET SYMBOL FILE…): the same, and after each text its SHA-256 in hexadecimal,
+# by which a policy of a page allows it.
+function(stepscope_embed_page target symbol)
+  set(output "${CMAKE_BINARY_DIR}/generated/assets/${symbol}.c")
+  list(TRANSFORM ARGN PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE files)
+  string(REPLACE ";" "|" joined "${files}")
+  add_custom_command(
+    OUTPUT "${output}"
+    COMMAND ${CMAKE_COMMAND} "-DINPUTS=${joined}" "-DOUTPUT=${output}" "-DSYMBOL=${symbol}"
+            -DHASHED=ON -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+    DEPENDS ${files} "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+    VERBATIM)
+  target_sources(${target} PRIVATE "${output}")
+endfunction()

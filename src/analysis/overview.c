@@ -16,15 +16,22 @@
 
 enum { TOP_KERNELS = 8, TOP_OPERATORS = 8, TOP_MODULES = 5 };
 
+/* The rows of a table of which the report of a terminal shows only the top. */
+static uint64_t rows_of(const struct ss_table_input *input, uint64_t top)
+{
+    return input->options->is_page ? input->options->max_rows : top;
+}
+
 /* Adds nothing where no operators or modules were recorded. */
 static size_t add_calls(const struct ss_table_input *input, struct ss_table *tables)
 {
-    static const struct ss_operators_options operators = {.sort = SS_OPERATORS_BY_STEP,
-                                                          .max_rows = TOP_OPERATORS};
-    static const struct ss_operators_options modules = {.sort = SS_OPERATORS_BY_STEP,
-                                                        .max_rows = TOP_MODULES};
+    const struct ss_operators_options operators = {.sort = SS_OPERATORS_BY_STEP,
+                                                   .max_rows = rows_of(input, TOP_OPERATORS)};
+    const struct ss_operators_options modules = {.sort = SS_OPERATORS_BY_STEP,
+                                                 .max_rows = rows_of(input, TOP_MODULES)};
     const struct ss_selection *selection = input->selection;
-    static const struct ss_work_options kernels = {.types = SS_KERNELS, .max_rows = TOP_KERNELS};
+    const struct ss_work_options kernels = {.types = SS_KERNELS,
+                                            .max_rows = rows_of(input, TOP_KERNELS)};
     size_t count = 0;
     if (ss_model_has_device_work(selection->model)) {
         ss_work_table(selection, input->training, &kernels, &tables[count++]);
@@ -179,6 +186,61 @@ const struct ss_table_kind ss_overview_of_ranges = {.needs = SS_NEEDS_TRACKS | S
                                                     .sorts = ss_sorts_of_samples,
                                                     .sort = SS_SORT_SELF,
                                                     .build = build_of_ranges};
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+/* Adds the table of a kind with its own defaults; nothing where it has no rows. */
+static size_t add_kind(const struct ss_table_input *input, const char *id, struct ss_table *tables)
+{
+    const struct ss_table_kind *kind = ss_table_kind_find(id, NULL);
+    struct ss_table_options options = *input->options;
+    struct ss_table_input own = *input;
+    options.sort = kind->sort;
+    own.options = &options;
+    size_t built = kind->build(&own, tables), count = 0;
+    for (size_t i = 0; i < built; i++) {
+        tables[count] = tables[i];
+        count = add_if_any(count, tables);
+    }
+    return count;
+}
+
+static size_t add_kinds(const struct ss_table_input *input, const char *const *ids,
+                        struct ss_table *tables)
+{
+    size_t count = 0;
+    for (; *ids != NULL; ids++) {
+        count += add_kind(input, *ids, &tables[count]);
+    }
+    return count;
+}
+
+/* Tables of samples come last: the footer of a report speaks of them. */
+static size_t build_of_page(const struct ss_table_input *input, struct ss_table *tables)
+{
+    static const char *const of_steps[] = {"phase", "device-step", NULL};
+    static const char *const of_tracks[] = {"roofline", "kernel-line", "memcpy",
+                                            "memset",   "api",         "wait",
+                                            "stream",   "gpu",         "device-collective",
+                                            "metric",   "worker",      "range",
+                                            "counter",  "line-time",   "step",
+                                            NULL};
+    static const char *const of_samples[] = {"thread", "process", NULL};
+    size_t count = input->training->steps.count > 0 ? add_kinds(input, of_steps, tables) : 0;
+    count += build(input, &tables[count]);
+    count += add_kinds(input, of_tracks, &tables[count]);
+    count +=
+        has_samples(input->selection->model) ? add_kinds(input, of_samples, &tables[count]) : 0;
+    return count;
+}
+
+const struct ss_table_kind ss_overview_of_page = {.needs = SS_NEEDS_TRACKS | SS_NEEDS_STEPS,
+                                                  .accepts = SS_ACCEPTS_SAMPLES | SS_ACCEPTS_THREAD,
+                                                  .idle = SS_IDLE_MAIN,
+                                                  .rows = 100,
+                                                  .sorts = ss_sorts_of_samples,
+                                                  .sort = SS_SORT_SELF,
+                                                  .build = build_of_page};
 
 /* Other tools record no samples beside the work of devices. */
 static bool is_import(const struct ss_model *model)

@@ -16,12 +16,16 @@ extern const struct ss_table_kind ss_overview_of_ranges;
 /* The usual tables at once, without a diagnosis: what a batch job leaves in its output. */
 extern const struct ss_table_kind ss_statistics;
 
+/* For a page: the same tables with more rows, and all others that have any. Needs no second load.
+ */
+extern const struct ss_table_kind ss_overview_of_page;
+
 /* The overview of what the model holds; it must have been loaded for one of them. */
 const struct ss_table_kind *ss_overview_of(const struct ss_model *model);
 
 static inline bool ss_table_kind_is_overview(const struct ss_table_kind *kind)
 {
-    return kind == &ss_overview || kind == &ss_overview_of_ranges;
+    return kind == &ss_overview || kind == &ss_overview_of_ranges || kind == &ss_overview_of_page;
 }
 
 #endif

@@ -71,7 +71,9 @@ static size_t build_tables(struct ss_report_parts *parts, const struct ss_report
                                    .options = options->table,
                                    .achieved_hz = parts->trust.all.achieved_hz};
     size_t count = options->kind->build(&input, tables);
-    if (options->kind != &ss_overview && tables[0].samples_key == NULL && tables[0].row_count > 0) {
+    bool has_samples = ss_table_kind_is_overview(options->kind) &&
+                       ss_overview_of(parts->selection->model) == &ss_overview;
+    if (!has_samples && tables[0].samples_key == NULL && tables[0].row_count > 0) {
         ss_trust_allow_no_samples(&parts->trust);
     }
     return count;

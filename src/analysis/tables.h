@@ -17,7 +17,7 @@
 #include "analysis/table.h"
 #include "model/model.h"
 
-enum { SS_TABLES_MOST = 8 }; /* built by one row, or by the overview */
+enum { SS_TABLES_MOST = 40 }; /* built by one row, or by an overview */
 
 /* Data that is loaded for a table, for its build function. Samples are always loaded. */
 enum ss_table_need {
@@ -47,6 +47,7 @@ struct ss_table_options {
     unsigned grouping;  /* values of the row's groups, or-ed; 0: its default */
     double min_percent; /* smallest share of a tree node */
     bool full_paths;
+    bool is_page;                  /* has room for more rows than a terminal */
     bool is_single;                /* a single table, to be read by a program */
     bool has_errors;               /* of the times per step, for a comparison */
     struct ss_leaf_options leaf;   /* library, rule and aggregate */

@@ -26,6 +26,8 @@ static const struct ss_option options[] = {
     {"format", 'f', "FORMAT", "form of the comparison (default by the ending of -o, else text)",
      "Output", false},
     {"output", 'o', "FILE", "write there instead of to the terminal", NULL, false},
+    {"html", 0, "FILE", "write a page of one file, to mail: the same as -f html -o FILE", NULL,
+     false},
     {"csv-formulas", 0, NULL,
      "csv: texts that begin with = + - or @ as they are (default: with a ' before them, so that no "
      "spreadsheet runs them)",

@@ -49,6 +49,8 @@ static const struct ss_option options[] = {
     {"format", 'f', "FORMAT", "form of the report (default by the ending of -o, else text)",
      "Output", false},
     {"output", 'o', "FILE", "write there instead of to the terminal", NULL, false},
+    {"html", 0, "FILE", "write a page of one file, to mail: the same as -f html -o FILE", NULL,
+     false},
     {"csv-formulas", 0, NULL,
      "csv: texts that begin with = + - or @ as they are (default: with a ' before them, so that no "
      "spreadsheet runs them)",
@@ -133,6 +135,8 @@ static const char *const examples[] = {
     "ten seconds of one thread, by line",
     "stepscope report --by range --group name run.pftrace",
     "what each annotated range costs, all threads and callers together",
+    "stepscope report --html report.html run.pftrace",
+    "all of it as a page of one file, with pictures, to mail to a colleague",
     "stepscope report --by function --format csv -o hot.csv py-spy-outputs/",
     "a folder of py-spy raw files as one CSV",
     NULL};

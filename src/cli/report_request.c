@@ -14,7 +14,7 @@
 
 /* --- which table ------------------------------------------------------------------------------ */
 
-enum { MOST_WORDS = 64 };
+enum { MOST_WORDS = 64, PAGE_ROWS = 100 };
 
 /* The ids of --by, each once, ended by NULL. */
 static void list_ids(const char *ids[MOST_WORDS])
@@ -74,6 +74,18 @@ static bool accepts_columns(const struct ss_table_kind *kind)
     return kind->columns != NULL;
 }
 
+/* A table for a program is one table; a page has room for all. */
+static void fit_kind(struct ss_report_request *request)
+{
+    request->table.is_page = request->view->has_pictures;
+    request->table.is_single = request->view->is_single_table;
+    if (request->table.is_single && ss_table_kind_is_overview(request->kind)) {
+        request->kind = ss_table_kind_find("function", NULL);
+    } else if (request->table.is_page && request->kind == &ss_overview) {
+        request->kind = &ss_overview_of_page;
+    }
+}
+
 static bool parse_kind(const struct ss_arguments *arguments, struct ss_report_request *request)
 {
     const char *ids[MOST_WORDS], *columns[MOST_WORDS] = {NULL};
@@ -107,11 +119,7 @@ static bool parse_kind(const struct ss_arguments *arguments, struct ss_report_re
         refuse_option(arguments, "--columns belongs", accepts_columns);
         return false;
     }
-    /* A table for a program is one table. */
-    request->table.is_single = request->view->is_single_table;
-    if (request->table.is_single && ss_table_kind_is_overview(request->kind)) {
-        request->kind = ss_table_kind_find("function", NULL);
-    }
+    fit_kind(request);
     return true;
 }
 
@@ -121,7 +129,9 @@ bool ss_report_request_parse_rows(const struct ss_arguments *arguments,
                                   struct ss_report_request *request)
 {
     const char *text = ss_arguments_get(arguments, "num-rows");
-    request->table.max_rows = request->kind->rows;
+    bool shows_more = request->view->has_pictures && request->kind->rows > 0;
+    request->table.max_rows =
+        shows_more && request->kind->rows < PAGE_ROWS ? PAGE_ROWS : request->kind->rows;
     if (text == NULL) {
         return true;
     }
@@ -311,6 +321,15 @@ static const struct ss_report_view *view_by_ending(const char *path)
     return &ss_report_views[0];
 }
 
+static const struct ss_report_view *view_of_pages(void)
+{
+    const struct ss_report_view *view = ss_report_views;
+    while (!view->has_pictures) {
+        view++;
+    }
+    return view;
+}
+
 bool ss_report_request_parse_output(const struct ss_arguments *arguments,
                                     struct ss_report_request *request)
 {
@@ -320,7 +339,13 @@ bool ss_report_request_parse_output(const struct ss_arguments *arguments,
     for (size_t i = 0; i + 1 < MOST_WORDS && ss_report_views[i].name != NULL; i++) {
         names[i] = ss_report_views[i].name;
     }
-    request->output = ss_arguments_get(arguments, "output");
+    const char *page = ss_arguments_get(arguments, "html");
+    if (page != NULL &&
+        (ss_arguments_has(arguments, "output") || ss_arguments_has(arguments, "format"))) {
+        ss_cli_usage(arguments, "--html FILE is -f html -o FILE: leave the others out");
+        return false;
+    }
+    request->output = page != NULL ? page : ss_arguments_get(arguments, "output");
     if (request->output != NULL && ss_sink_descriptor(request->output) == STDOUT_FILENO) {
         request->output = NULL;
     }
@@ -330,7 +355,8 @@ bool ss_report_request_parse_output(const struct ss_arguments *arguments,
         !ss_arguments_get_integer(arguments, "width", 40, 100000, natural, &width)) {
         return false;
     }
-    request->view = view >= 0                 ? &ss_report_views[view]
+    request->view = page != NULL              ? view_of_pages()
+                    : view >= 0               ? &ss_report_views[view]
                     : request->output != NULL ? view_by_ending(request->output)
                                               : &ss_report_views[0];
     request->style.width = (size_t)width;

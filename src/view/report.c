@@ -5,11 +5,12 @@
 #include "view/sentence_text.h"
 
 const struct ss_report_view ss_report_views[] = {
-#define SS_REPORT_VIEW(view, end, single, encodes, text)                                           \
+#define SS_REPORT_VIEW(view, end, single, pictures, encodes, text)                                 \
     {.name = #view,                                                                                \
      .ending = end,                                                                                \
      .summary = text,                                                                              \
      .is_single_table = single,                                                                    \
+     .has_pictures = pictures,                                                                     \
      .encodes_controls = encodes,                                                                  \
      .render = ss_report_##view},
 #include "view/report_views.def"

@@ -30,6 +30,7 @@ typedef enum ss_status ss_report_render(const struct ss_document *document,
 struct ss_report_view {
     const char *name, *ending, *summary;
     bool is_single_table;  /* for one table only: title and header of the document go elsewhere */
+    bool has_pictures;     /* shows more rows than a terminal, and what only a picture can show */
     bool encodes_controls; /* the format escapes control characters itself */
     ss_report_render *render;
 };

@@ -18,7 +18,7 @@ static void append_time(struct ss_strbuf *out, int64_t unix_ns)
 }
 
 /* Long: one case for each kind of part. */
-static void append_part(const struct ss_part *part, ss_text_encode *encode, struct ss_strbuf *out)
+void ss_part_append(const struct ss_part *part, ss_text_encode *encode, struct ss_strbuf *out)
 {
     switch (part->kind) {
     case SS_PART_WORDS:
@@ -65,7 +65,7 @@ void ss_sentence_append(const struct ss_sentence *sentence, ss_text_encode *enco
                         struct ss_strbuf *out)
 {
     for (const struct ss_part *part = sentence->first; part != NULL; part = part->next) {
-        append_part(part, encode, out);
+        ss_part_append(part, encode, out);
     }
 }
 

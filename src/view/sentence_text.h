@@ -10,6 +10,7 @@
 typedef void ss_text_encode(struct ss_strbuf *out, struct ss_strview text);
 
 /* `encode`: of words and names; figures need none. */
+void ss_part_append(const struct ss_part *part, ss_text_encode *encode, struct ss_strbuf *out);
 void ss_sentence_append(const struct ss_sentence *sentence, ss_text_encode *encode,
                         struct ss_strbuf *out);
 /* For a terminal: ss_text_append_clean. */

@@ -111,7 +111,7 @@ enum ss_status ss_report_outline(const struct ss_document *document,
 }
 """
 
-VIEW_ROW = 'SS_REPORT_VIEW(outline, ".outline", false, false, "a line for each table")\n'
+VIEW_ROW = 'SS_REPORT_VIEW(outline, ".outline", false, false, false, "a line for each table")\n'
 
 FORMAT_HEADER = """/* SPDX-License-Identifier: Apache-2.0 */
 /* One line for each stack: its samples, and its leaf. */

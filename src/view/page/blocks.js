@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function for each kind of block of the report: it returns the element that shows it.
+(function (page) {
+    'use strict';
+    const {el, sentence} = page;
+    page.renderers = {};
+
+    const show = (number) => number.toFixed(1) + ' %';
+
+    page.renderers.headline = (block) => el('p', {class: 'headline'}, ...sentence(block.text));
+
+    // ---- bar ----
+
+    function share(one) {
+        const part = el('span', {class: `share role${one.role}`},
+            one.percent >= 7 ? el('bdi', {}, one.name) : null);
+        part.style.flexGrow = Math.max(one.percent, 0);
+        part.title = `${one.name}: ${show(one.percent)}`;
+        return part;
+    }
+
+    function legendRow(one) {
+        return el('li', {}, el('i', {class: `key role${one.role}`}), el('bdi', {}, one.name), ' ',
+            el('b', {}, show(one.percent)));
+    }
+
+    // The picture is hidden from screen readers, which read the list below it.
+    page.renderers.bar = (block) => el('div', {class: 'bar'},
+        el('div', {class: 'shares', 'aria-hidden': 'true'}, ...block.shares.map(share)),
+        el('ul', {class: 'legend'}, ...block.shares.map(legendRow)));
+
+    // ---- findings ----
+
+    // "…; recovers ≤ 31 ms of 65 ms a step": what it brings stands apart.
+    function splitGain(parts) {
+        const last = parts.length - 1, at = last >= 0 ? parts[last].lastIndexOf('; recovers ≤ ') : -1;
+        if (last % 2 || at < 0) {
+            return {what: parts, gain: null};
+        }
+        return {what: [...parts.slice(0, last), parts[last].slice(0, at)],
+            gain: parts[last].slice(at + 2)};
+    }
+
+    function finding(one, number) {
+        const {what, gain} = splitGain(one.headline);
+        return el('li', {class: 'finding'},
+            el('h3', {}, el('span', {class: 'number'}, String(number)), el('span', {}, ...sentence(what))),
+            gain ? el('p', {class: 'gain'}, gain) : null,
+            ...one.details.map((detail) => el('p', {class: 'detail'}, ...sentence(detail))),
+            page.excerpt && one.source ? page.excerpt(one.source) : null,
+            one.evidence.length ? el('ul', {class: 'evidence', 'aria-label': 'Evidence'},
+                ...one.evidence.map((fact) => el('li', {}, ...sentence(fact)))) : null,
+            one.fix.length ? el('p', {class: 'fix'}, ...sentence(one.fix)) : null);
+    }
+
+    page.renderers.findings = (block) => el('ol', {class: 'findings'},
+        ...block.findings.map((one, i) => finding(one, i + 1)));
+
+    // ---- notes, the trust box, commands ----
+
+    page.renderers.note = (block) => el('p', {
+        class: `note ${block.severity}`,
+        role: block.severity === 'warning' ? 'note' : null
+    }, ...sentence(block.text));
+
+    function facts(list) {
+        const nodes = [];
+        for (let i = 0; i < list.length; i += 2) {
+            nodes.push(list[i], ...sentence(list[i + 1]));
+        }
+        return nodes;
+    }
+
+    page.renderers.header = function (block) {
+        const list = el('dl', {class: 'trust'});
+        for (const [key, row] of block.rows) {
+            if (key !== '') {
+                list.append(el('dt', {}, key));
+            }
+            list.append(el('dd', {}, ...facts(row)));
+        }
+        return list;
+    };
+
+    page.renderers.commands = (block) => el('ul', {class: 'commands'},
+        ...block.commands.map(([command, meaning]) => el('li', {},
+            el('code', {}, command), page.button('Copy', () => page.copy(command, 'the command'),
+                {'aria-label': `Copy ${command}`}), el('span', {}, meaning))));
+
+    // A line of blocks, until a chart draws it.
+    page.renderers.series = (block) => page.chartSteps ? page.chartSteps(block) : null;
+})(window.stepscope);

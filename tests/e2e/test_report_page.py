@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stepscope report --html`: the page in a real browser, and what its file may hold."""
+
+import json
+import re
+import time
+
+import pytest
+from kineto import Kineto
+
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+
+from browser import chromium  # noqa: E402, F401 (a fixture)
+from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+
+MOST_BYTES = 5_000_000
+RAW = "".join(f"main (a.py:1);work_{i:02} (b.py:{i + 1}) {1000 - 10 * i}\n" for i in range(30))
+HOSTILE = ["</script><script>window.broken=1</script>", "<!--<script>window.broken=1//",
+           '"><img src=x onerror="window.broken=1">', "]]><svg onload=window.broken=1>",
+           "\u202eevil", "名前" * 40, "x" * 10000, "`|*<b>"]
+
+
+def training(path, steps=8, slow=4):
+    """A training on a device, whose step `slow` takes three times as long."""
+    trace, at = Kineto(), 1000
+    for number in range(steps):
+        length = 3000 if number == slow else 1000
+        trace.step(number, at, length)
+        trace.operator("aten::linear", at + 100, 300)
+        trace.launch("gemm_kernel(float*)", at + 150, at + 300, 400)
+        trace.launch("relu_kernel(float*)", at + 420, at + 720, 100)
+        at += length + 20
+    return trace.write(path)
+
+
+@pytest.fixture
+def page_of(stepscope, tmp_path):
+    """page_of(input, *options): the path of its page."""
+    def make(source, *options, status=0):
+        target = tmp_path / f"{source.stem}.html"
+        stepscope("report", source, "--html", target, *options, status=status)
+        assert target.stat().st_size <= MOST_BYTES
+        return target
+    return make
+
+
+@pytest.fixture
+def raw(tmp_path):
+    path = tmp_path / "run.txt"
+    path.write_text(RAW)
+    return path
+
+
+def data_of(path):
+    text = path.read_text("utf-8")
+    found = re.search(r'<script type="application/json" id="report-data">(.*?)</script>', text, re.S)
+    return json.loads(found[1])
+
+
+def tables_of(path):
+    return {block["name"]: block for block in data_of(path)["blocks"] if "name" in block}
+
+
+class Page:
+    """An opened page: it has no errors and has requested nothing."""
+
+    def __init__(self, driver, path):
+        self.driver = driver
+        driver.get("about:blank")
+        driver.get_log("browser")
+        driver.get(path.as_uri())
+        assert self.js("return document.documentElement.dataset.ready") == "yes"
+        self.check()
+
+    def check(self):
+        assert [entry for entry in self.driver.get_log("browser") if entry["level"] != "INFO"] == []
+        assert self.js("return performance.getEntriesByType('resource').length") == 0
+
+    def js(self, code, *arguments):
+        return self.driver.execute_script(code, *arguments)
+
+    def all(self, selector):
+        return self.js("return [...document.querySelectorAll(arguments[0])]"
+                       ".map((element) => element.innerText)", selector)
+
+    def section(self, title):
+        return self.js("return [...document.querySelectorAll('section')].find((section) =>"
+                       "section.querySelector('h2').textContent === arguments[0])", title)
+
+    def column(self, title, number):
+        return self.js("return [...arguments[0].querySelectorAll('tbody tr')].map((row) =>"
+                       "row.cells[arguments[1]].textContent)", self.section(title), number)
+
+    def press(self, section, text):
+        self.js("[...arguments[0].querySelectorAll('button')].find((button) =>"
+                "button.textContent.startsWith(arguments[1])).click()", section, text)
+
+
+def test_the_file_is_one_and_its_policy_forbids_requests(page_of, raw):
+    text = page_of(raw).read_text("utf-8")
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy and "http" not in policy
+    assert not re.search(r"""<(link|img|iframe|object)\b|\b(src|href)=["']""", text)
+    assert text.index("Content-Security-Policy") < text.index("<title>")
+
+
+def test_html_is_an_ending_and_an_option(stepscope, raw, tmp_path):
+    stepscope("report", raw, "-o", tmp_path / "a.html")
+    stepscope("report", raw, "-f", "html", "-o", tmp_path / "b")
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b").read_bytes()
+    refused = stepscope("report", raw, "--html", tmp_path / "c.html", "-f", "json", status=2)
+    assert "--html FILE is -f html -o FILE" in refused.stderr
+    assert not (tmp_path / "c.html").exists()
+
+
+def test_sections_are_those_of_the_text(chromium, stepscope, page_of, tmp_path):
+    source = training(tmp_path / "trace.json")
+    page = Page(chromium, page_of(source))
+    titles = page.all("section h2")
+    assert titles[0] == "Where the time goes"
+    assert page.all(".headline")[0].startswith("A step takes 1.00 ms")
+    text = stepscope("report", source).stdout
+    headline = page.js("return document.querySelector('p.headline').textContent")
+    assert headline in " ".join(text.split())
+    assert "Kernels" in titles and "Operators" in titles and "Steps" in titles
+    assert "What was recorded, and how faithfully" in titles
+    assert page.all("nav a") == titles
+
+
+def test_findings_show_what_they_bring(chromium, page_of, tmp_path, stepscope):
+    source = training(tmp_path / "trace.json")
+    found = json.loads(stepscope("report", source, "-f", "json").stdout)["training"]["advice"]
+    page = Page(chromium, page_of(source))
+    assert len(page.all(".finding")) == min(len(found), 4) > 0
+    assert page.all(".finding .fix")[0] == found[0]["fix"]
+
+
+def test_tables_sort_search_and_open(chromium, page_of, raw):
+    page = Page(chromium, page_of(raw, "--by", "function"))
+    title = page.all("section h2")[1]
+    section = page.section(title)
+    assert len(page.column(title, 0)) == 12
+    page.press(section, "Show 19 more")
+    samples = page.all("thead th").index("samples")
+    counts = page.column(title, samples)
+    assert counts == [f"{1000 - 10 * i:,}" for i in range(30)] + ["0"]
+    page.press(section, "samples")
+    assert page.column(title, samples) == counts
+    page.press(section, "samples")
+    assert page.column(title, samples) == counts[::-1]
+    assert page.js("return document.querySelector('[aria-sort=ascending]').textContent") == "samples"
+    field = page.js("return arguments[0].querySelector('input')", section)
+    ActionChains(chromium).click(field).send_keys("WORK_2").perform()
+    assert len(page.column(title, 0)) == 10
+    assert "10 of 31 rows" in page.all(".count")
+
+
+def test_copies(chromium, page_of, tmp_path):
+    source = tmp_path / "run.txt"
+    source.write_text('=cmd() (a,"b".py:1) 60\nma|in (b.py:2) 40\n')
+    page = Page(chromium, page_of(source, "--by", "function"))
+    page.js("window.copied = []; navigator.clipboard.writeText = (text) => {"
+            "window.copied.push(text); return Promise.resolve(); };")
+    page.press(page.section(page.all("section h2")[1]), "Copy CSV")
+    page.press(page.section(page.all("section h2")[1]), "Copy Markdown")
+    csv, markdown = page.js("return window.copied")
+    assert "'=cmd()" in csv and '"a,""b"".py"' in csv
+    assert "ma\\|in" in markdown and markdown.splitlines()[1].startswith("|---")
+
+
+def test_hostile_names_do_nothing(chromium, page_of, tmp_path):
+    source = tmp_path / "run.txt"
+    lines = "".join(f"{name} (f.py:{i + 1}) {200 - i}\n" for i, name in enumerate(HOSTILE))
+    source.write_bytes(lines.encode() + b"\xff\xfe\x01\x1b[31m (g.py:1) 150\n")
+    path = page_of(source)
+    page = Page(chromium, path)
+    names = page.all("td.left bdi")
+    for name in (HOSTILE[0], HOSTILE[1], HOSTILE[2], HOSTILE[5]):
+        assert name in names
+    assert any(name.startswith("x" * 1000) for name in names)
+    assert page.js("return window.broken") is None
+    assert page.js("return document.querySelectorAll('img, body svg').length") == 0
+    assert page.js("return document.documentElement.scrollWidth <= innerWidth")
+    text = path.read_text("utf-8")
+    assert "<!--" not in text.split("<noscript>")[1]
+
+
+def test_injected_script_would_not_run(chromium, page_of, raw, tmp_path):
+    """The policy is what stands behind the escapes."""
+    text = page_of(raw).read_text("utf-8")
+    path = tmp_path / "forged.html"
+    path.write_text(text.replace("<main id=", "<script>window.broken=1</script><main id=", 1))
+    chromium.get(path.as_uri())
+    assert chromium.execute_script("return window.broken") is None
+    assert chromium.execute_script("return document.documentElement.dataset.ready") == "yes"
+    chromium.get_log("browser")
+
+
+def test_any_input_fits(page_of, tmp_path):
+    """Long names in many rows: the page has fewer rows and says how many it lacks."""
+    source = tmp_path / "run.txt"
+    with open(source, "w") as out:
+        for i in range(3000):
+            out.write(f"main (a.py:1);{'n' * 9000}{i} (b.py:{i + 1}) {100 + i}\n")
+    path = page_of(source, "--by", "function", "--num-rows", "all")
+    table = tables_of(path)["function"]
+    assert 10 <= len(table["rows"]) < 3000
+    assert len(table["rows"]) + table["more"] == 3001
+
+
+@pytest.mark.parametrize("name", ["cut.pftrace", "no-trailer.pftrace"])
+def test_damaged_recordings_say_so(chromium, page_of, name):
+    from conftest import ROOT
+    page = Page(chromium, page_of(ROOT / "tests/golden/broken" / name, status=3))
+    assert "What was recorded, and how faithfully" in page.all("section h2")
+
+
+def test_opens_within_a_second(chromium, page_of, tmp_path):
+    path = page_of(training(tmp_path / "trace.json", steps=400, slow=30))
+    spent = []
+    for _ in range(3):
+        begin = time.monotonic()
+        Page(chromium, path)
+        spent.append(time.monotonic() - begin)
+    assert min(spent) < 1
+
+
+def test_light_and_dark(chromium, page_of, raw):
+    path = page_of(raw)
+    colours = {}
+    for scheme in ("light", "dark"):
+        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        page = Page(chromium, path)
+        colours[scheme] = page.js("return getComputedStyle(document.body).backgroundColor")
+    page.js("const theme = document.getElementById('theme'); theme.value = 'light';"
+            "theme.dispatchEvent(new Event('change'))")
+    assert page.js("return getComputedStyle(document.body).backgroundColor") == colours["light"]
+    page.js("localStorage.clear()")
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert colours["light"] != colours["dark"]
+
+
+def test_keyboard_reaches_and_sorts(chromium, page_of, raw):
+    page = Page(chromium, page_of(raw, "--by", "function"))
+    for _ in range(40):
+        ActionChains(chromium).send_keys(Keys.TAB).perform()
+        if page.js("return document.activeElement.textContent") == "samples":
+            break
+    ActionChains(chromium).send_keys(Keys.ENTER).perform()
+    assert page.js("return document.activeElement.parentElement.ariaSort") == "descending"
+
+
+def test_without_scripts_it_is_the_text(stepscope, page_of, raw):
+    text = page_of(raw).read_text("utf-8")
+    fallback = re.search(r"<noscript>.*?<pre>(.*?)</pre>", text, re.S)[1]
+    assert "work_00" in fallback and "Hottest" in fallback
