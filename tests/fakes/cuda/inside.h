@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to the core's files: its lock, its objects, and the queue of the device thread. */
+#ifndef FAKE_CUDA_INSIDE_H
+#define FAKE_CUDA_INSIDE_H
+
+#include "core.h"
+
+#include <pthread.h>
+
+struct sim_capture {
+    struct sim_graph *graph;
+    struct sim_stream *origin;
+    bool is_broken, is_over;
+};
+
+enum { SIM_MOST_TIPS = 16 };
+
+/* What a captured operation waits for: nodes of a graph by number. */
+struct sim_tips {
+    uint32_t nodes[SIM_MOST_TIPS];
+    uint32_t count;
+};
+
+struct sim_stream {
+    struct sim_device *device;
+    uint32_t id;
+    unsigned flags;
+    int priority;
+    bool is_null, is_destroyed;
+    uint64_t ready_ns; /* the end of all work so far */
+    struct sim_capture *capture;
+    struct sim_tips tips;
+    struct sim_stream *next;
+};
+
+struct sim_event {
+    uint32_t id;
+    unsigned flags;
+    bool is_recorded;
+    uint64_t at_ns, record_count;
+    uint32_t context, stream;
+    struct sim_capture *capture; /* recorded in a capture: tips are its nodes */
+    struct sim_tips tips;
+};
+
+extern pthread_mutex_t sim_lock;
+
+extern const struct sim_tracer *sim_tracer; /* NULL without */
+
+/* All below with the lock held. */
+
+/* When work that is submitted now may start. */
+uint64_t sim_earliest_start(struct sim_stream *stream);
+/* Sets the times of work and queues it. */
+void sim_submit(struct sim_stream *stream, struct sim_work *work, uint64_t duration_ns);
+/* Queues work whose times are set: effects for the device thread, the record for the tracer. */
+void sim_queue(const struct sim_work *work);
+/* Fills what a stream and the current call know of a work. */
+void sim_describe(struct sim_stream *stream, struct sim_work *work);
+uint64_t sim_work_duration(const struct sim_work *work);
+/* Adds the work to the graph that the stream is captured into. */
+void sim_capture_work(struct sim_stream *stream, const struct sim_work *work);
+
+/* Without the lock. */
+
+/* Returns when the time has come and the effects up to it have been carried out. */
+void sim_wait_until(uint64_t at_ns);
+void sim_start_device_thread(void);
+void sim_run_effect(struct sim_work *work);
+
+#endif
