@@ -36,7 +36,7 @@ LIBRARIES = {
 }
 # Functions of more than one header.
 MORE_HEADERS = {"cupti": ["cupti_activity.h", "cupti_profiler_target.h", "cupti_pmsampling.h"],
-                "runtime": ["cuda_profiler_api.h"], "driver": ["cudaProfiler.h"]}
+                "driver": ["cudaProfiler.h"]}
 LICENSE = "/* SPDX-License-Identifier: Apache-2.0; generated, not to be committed */\n"
 
 
