@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The shared memory through which a program's collector of device work (inject/cupti/) sends it to
+ * the recorder: one file per process that uses devices, PID.STARTTIME.N.gpu beside its ring file.
+ *
+ *     0       header: one page
+ *     4096    a ring of bytes, whose messages are multiples of 8 bytes and may wrap
+ *
+ * One producer, a thread of the collector, which may wait for room: texts are defined once, before
+ * the messages that refer to them. One consumer, the recorder, which trusts nothing: it copies each
+ * message and checks the copy. Times are CLOCK_MONOTONIC in ns. Every field has one writer.
+ */
+#ifndef SS_RING_DEVICE_RING_H
+#define SS_RING_DEVICE_RING_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SS_DEVICE_RING_MAGIC UINT64_C(0x3143495645445353) /* "SSDEVIC1" */
+#define SS_DEVICE_RING_SUFFIX ".gpu"
+
+enum {
+    SS_DEVICE_RING_VERSION = 1,
+    SS_DEVICE_RING_PAGE_BYTES = 4096,
+    SS_DEVICE_RING_MIN_LOG2 = 16,
+    SS_DEVICE_RING_MAX_LOG2 = 28,
+    SS_DEVICE_RING_LOG2 = 22, /* 4 MiB: some 40,000 kernels */
+    SS_DEVICE_MAX_TEXT_BYTES = 32 << 10,
+    SS_DEVICE_MAX_MESSAGE_BYTES = SS_DEVICE_MAX_TEXT_BYTES + 64
+};
+
+enum ss_device_collector {
+    SS_DEVICE_STARTING,
+    SS_DEVICE_COLLECTS, /* in windows of the schedule, if there is one */
+    SS_DEVICE_PAUSED,   /* another profiler of the process uses the interface */
+    SS_DEVICE_REFUSED,  /* see the fact "gpu.problem" */
+    SS_DEVICE_ENDED
+};
+
+/* Counts grow. */
+struct ss_device_ring_header {
+    /* Written by the program, once. `magic` publishes the rest of the line. */
+    alignas(64) _Atomic uint64_t magic;
+    uint32_t version, bytes_log2;
+    int32_t pid; /* in the program's own pid namespace */
+    uint32_t interface_version;
+
+    alignas(64) _Atomic uint64_t head; /* bytes written; publishes them */
+    alignas(64) _Atomic uint64_t tail; /* bytes read; written by the recorder */
+
+    /* Written by the program. */
+    alignas(64) _Atomic uint32_t collector; /* enum ss_device_collector */
+    _Atomic uint32_t is_clock_calibrated;   /* times were converted from another clock */
+    _Atomic uint64_t dropped_records;       /* by the interface, for lack of a buffer */
+    _Atomic uint64_t refused_buffers;       /* that the interface asked for */
+    _Atomic uint64_t untimed_kernels;       /* records without times */
+    _Atomic uint64_t lost_messages;         /* the ring was full when the program ended */
+    _Atomic uint64_t lost_launches;         /* launches whose place was not recorded */
+    _Atomic uint64_t unknown_records;       /* of kinds that were not requested */
+    _Atomic uint64_t overhead_ns;           /* of the interface, as it says itself */
+};
+_Static_assert(sizeof(struct ss_device_ring_header) <= SS_DEVICE_RING_PAGE_BYTES, "fits its page");
+
+/* --- messages -------------------------------------------------------------------------------- */
+
+enum ss_device_message_kind {
+    SS_DEVICE_TEXT = 1, /* then `bytes` of text */
+    SS_DEVICE_WORK,
+    SS_DEVICE_CALL,
+    SS_DEVICE_LAUNCH,
+    SS_DEVICE_WAIT,
+    SS_DEVICE_DEVICE,
+    SS_DEVICE_CONTEXT,
+    SS_DEVICE_MESSAGE_KINDS
+};
+
+struct ss_device_message {
+    uint32_t kind;
+    uint32_t bytes; /* with this head; a multiple of 8 */
+};
+
+/* A text has the number of the previous one plus one; 0 is "none". */
+struct ss_device_text {
+    struct ss_device_message head;
+    uint32_t number, length;
+};
+
+enum ss_device_work_kind {
+    SS_DEVICE_KERNEL = 1,
+    SS_DEVICE_COPY,
+    SS_DEVICE_MEMSET,
+    SS_DEVICE_GRAPH /* all nodes of a graph launch */
+};
+enum { SS_DEVICE_ASYNC = 1 }; /* of flags */
+
+struct ss_device_work_message {
+    struct ss_device_message head;
+    uint64_t begin_ns, end_ns;
+    uint8_t work; /* enum ss_device_work_kind */
+    uint8_t flags;
+    uint8_t direction, from, to; /* of copies and memsets, as CUPTI numbers them */
+    uint8_t unused[3];
+    uint32_t device, context, stream, correlation;
+    uint32_t name; /* text; of kernels */
+    uint32_t registers, static_shared, dynamic_shared;
+    uint32_t grid[3], block[3];
+    uint32_t graph;
+    uint32_t from_device, to_device; /* of copies between devices */
+    uint32_t unused_too;
+    uint64_t graph_node;
+    uint64_t bytes;
+};
+
+enum ss_device_domain { SS_DEVICE_RUNTIME, SS_DEVICE_DRIVER };
+
+/* A call of the device's runtime or driver on a thread of the program. */
+struct ss_device_call_message {
+    struct ss_device_message head;
+    uint64_t begin_ns, end_ns;
+    uint32_t domain; /* enum ss_device_domain */
+    uint32_t thread, correlation, result;
+    uint32_t name; /* text */
+    uint32_t unused;
+};
+
+enum { SS_DEVICE_LAUNCH_NESTED = 1 }; /* a driver's call within a runtime's call */
+
+/* Where a launch was: known before its call and its work. */
+struct ss_device_launch_message {
+    struct ss_device_message head;
+    uint64_t begin_ns, end_ns;
+    uint32_t thread, correlation;
+    uint32_t stack; /* text: a JSON list of frames, the innermost first */
+    uint32_t name;  /* text: of the call */
+    uint32_t flags;
+    uint32_t domain;
+};
+
+/* What a call waited for. */
+struct ss_device_wait_message {
+    struct ss_device_message head;
+    uint64_t begin_ns, end_ns;
+    uint32_t type; /* as CUPTI numbers it */
+    uint32_t context, stream, correlation, event;
+    uint32_t unused;
+};
+
+struct ss_device_device_message {
+    struct ss_device_message head;
+    uint64_t memory_bytes;
+    uint32_t number, name, multiprocessors, unused;
+    uint8_t uuid[16];
+};
+
+struct ss_device_context_message {
+    struct ss_device_message head;
+    uint32_t context, device, null_stream, unused;
+};
+
+/* --- producer: one thread of the program ------------------------------------------------------ */
+
+struct ss_device_producer {
+    struct ss_device_ring_header *header;
+    uint8_t *data;
+    uint64_t head, tail; /* tail: as last read */
+    uint64_t mask;
+};
+
+/* `memory`: a page and 1 << bytes_log2 bytes, zeroed. */
+void ss_device_producer_init(struct ss_device_producer *producer, void *memory, uint32_t bytes_log2,
+                             int32_t pid);
+/* Writes `bytes` of the message and, after it, `length` of `text`, padded. Sets head.bytes. false:
+ * there is no room now. */
+bool ss_device_put(struct ss_device_producer *producer, struct ss_device_message *message,
+                   size_t bytes, const void *text, size_t length);
+bool ss_device_is_drained(const struct ss_device_producer *producer);
+
+/* --- consumer --------------------------------------------------------------------------------- */
+
+struct ss_device_consumer {
+    struct ss_device_ring_header *header;
+    const uint8_t *data;
+    uint64_t tail, mask, size;
+    bool is_broken; /* its content is no sequence of messages: nothing more is read */
+};
+
+/* `bytes` of the file are mapped at `memory`. false: no device ring, or of another version. */
+bool ss_device_consumer_open(struct ss_device_consumer *consumer, void *memory, size_t bytes);
+/* Copies the next message; `buffer` has SS_DEVICE_MAX_MESSAGE_BYTES and is aligned to 8. 0: none.
+ * ss_device_consumer_release gives the room back to the program. */
+size_t ss_device_next(struct ss_device_consumer *consumer, void *buffer);
+void ss_device_consumer_release(struct ss_device_consumer *consumer);
+
+#endif
