@@ -174,7 +174,8 @@ def check_launches(run):
                 and "correlation" in span.get("args", {})]
     kernels = json.loads(run.stepscope("report", "--by", "kernel", "-f", "json", run.trace).stdout)
     assert [row["instances"] for row in kernels["tables"][0]["rows"]] == [3]
-    assert kernels["tables"][0]["rows"][0]["step_instances"] == 1
+    # None: on a busy machine both steps of the window may be slow ones.
+    assert kernels["tables"][0]["rows"][0]["step_instances"] in (1, None)
     steps = json.loads(run.stepscope("report", "--by", "device-step", "-f", "json", run.trace).stdout)
     known = {row["step"] for row in steps["tables"][0]["rows"]}
     assert 4 in known and known <= {3, 4, 5}  # the profiler starts and stops within 3 and 5
