@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import os
 import pathlib
 import sys
 
@@ -31,7 +32,9 @@ def recording(stepscope, tmp_path_factory):
     trace = folder / "waits.pftrace"
     done = stepscope("record", "-q", "-r", 400, "-o", trace, "--", sys.executable, PROGRAM, folder,
                      "Nothing", *HOLDERS, *WAITS)
-    return trace, json.loads(done.stdout.splitlines()[-1])
+    result = json.loads(done.stdout.splitlines()[-1])
+    result["is_busy"] = os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0))
+    return trace, result
 
 
 def advice_of(stepscope, recording, name):
@@ -41,8 +44,8 @@ def advice_of(stepscope, recording, name):
     document = json.loads(stepscope("report", "-f", "json", "--process", result[name]["pid"],
                                     trace).stdout)
     advice = document["training"]["advice"]
-    return result[name], [one for one in advice if one["rule"] != "busy-machine"], any(
-        one["rule"] == "busy-machine" for one in advice)
+    is_busy = result["is_busy"] or any(one["rule"] == "busy-machine" for one in advice)
+    return result[name], [one for one in advice if one["rule"] != "busy-machine"], is_busy
 
 
 @contextlib.contextmanager
@@ -52,7 +55,7 @@ def unless(is_busy):
         yield
     except AssertionError:
         if is_busy:
-            pytest.skip("the machine is busy, as the report says")
+            pytest.skip("other programs use the cores")
         raise
 
 
@@ -102,8 +105,9 @@ def test_the_holder_of_the_gil_is_named(stepscope, recording, name):
 def test_the_text_names_the_holder(stepscope, recording):
     trace, result = recording
     text = stepscope("report", "--process", result["GilInC"]["pid"], trace).stdout
-    assert "waits for the GIL, which another thread holds" in text
-    assert "thread extension has the GIL then: " in text
+    with unless(result["is_busy"]):
+        assert "waits for the GIL, which another thread holds" in text
+        assert "thread extension has the GIL then: " in text
 
 
 def test_a_background_thread_is_no_fault(stepscope, recording):
