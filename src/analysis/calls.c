@@ -174,7 +174,7 @@ static void close_down_to(struct builder *builder, size_t count)
     }
 }
 
-/* Until the durations are gathered, the highest bit of row_of marks calls that begin in a
+/* During the scan, the highest bit of row_of marks calls that begin in a
  * steady-state step. */
 static const uint32_t steady_bit = UINT32_C(1) << 31;
 
@@ -229,7 +229,7 @@ static void scan_ranges(struct builder *builder)
     close_down_to(builder, 0);
 }
 
-static void gather_durations(const struct ss_model *model, struct ss_calls *out)
+void ss_calls_measure(struct ss_calls *out, const struct ss_model *model)
 {
     size_t begin = 0;
     size_t *next = ss_alloc_zero(out->rows.count + 1, sizeof *next);
@@ -239,7 +239,7 @@ static void gather_durations(const struct ss_model *model, struct ss_calls *out)
     }
     out->durations = ss_alloc((begin + 1) * sizeof *out->durations);
     for (size_t i = 0; i < model->ranges.count; i++) {
-        uint32_t row = out->row_of[i] &= ~steady_bit;
+        uint32_t row = out->row_of[i];
         if (row != 0) {
             const struct ss_model_range *range = &model->ranges.data[i];
             out->durations[next[row - 1]++] = range->end_ns - range->begin_ns;
@@ -270,7 +270,9 @@ void ss_calls_init(struct ss_calls *calls, const struct ss_selection *selection,
         builder.phases = options->phases;
     }
     scan_ranges(&builder);
-    gather_durations(model, calls);
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        calls->row_of[i] &= ~steady_bit;
+    }
     ss_intern_fini(&builder.keys);
     ss_vec_fini(&builder.open);
     ss_vec_fini(&builder.open_counts);

@@ -52,18 +52,20 @@ struct ss_call_row {
     enum ss_call_kind kind;
     uint32_t order;
     struct ss_call_times all, steady; /* usual: within steady-state steps */
-    size_t first;                     /* of its durations: all.calls, sorted */
+    size_t first; /* of its durations, once they are measured: all.calls, sorted */
 };
 
 struct ss_calls {
     struct ss_vec_of(struct ss_call_row) rows;
-    uint32_t *row_of; /* by range of the model: row + 1; 0: does not count */
-    uint64_t *durations;
-    uint64_t self_ns; /* of all rows */
+    uint32_t *row_of;    /* by range of the model: row + 1; 0: does not count */
+    uint64_t *durations; /* NULL until ss_calls_measure */
+    uint64_t self_ns;    /* of all rows */
 };
 
 void ss_calls_init(struct ss_calls *calls, const struct ss_selection *selection,
                    const struct ss_steady_time *steady, const struct ss_calls_options *options);
+/* Gathers the durations of all calls: only percentiles need them. */
+void ss_calls_measure(struct ss_calls *calls, const struct ss_model *model);
 void ss_calls_fini(struct ss_calls *calls);
 
 enum ss_call_kind ss_call_kind_of(const struct ss_model *model, uint32_t name);

@@ -197,6 +197,7 @@ void ss_device_facts_find(struct ss_device_facts *facts, const struct ss_selecti
         sum_waits(facts, selection, training);
         ss_collectives_init(&facts->collectives, selection, &facts->summary.works, training);
     }
+    ss_device_summary_release(&facts->summary);
 }
 
 void ss_device_facts_fini(struct ss_device_facts *facts)

@@ -153,8 +153,8 @@ static void add_gap(struct building *building, uint64_t begin_ns, uint64_t end_n
     if (end_ns > begin_ns) {
         ss_vec_push(&building->gaps->rows, (struct ss_device_gap){.begin_ns = begin_ns,
                                                                   .end_ns = end_ns,
-                                                                  .part = building->part,
-                                                                  .work = work,
+                                                                  .part = (uint32_t)building->part,
+                                                                  .work = (uint32_t)work,
                                                                   .waited = waited,
                                                                   .cause = (uint8_t)cause});
     }

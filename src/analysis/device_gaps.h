@@ -28,8 +28,8 @@ enum { SS_LAUNCH_LATENCY_NS = 30000 };
 /* A part of a gap with one cause. */
 struct ss_device_gap {
     uint64_t begin_ns, end_ns;
-    size_t part;     /* index into works.parts */
-    size_t work;     /* index into works.works: what ended it; SIZE_MAX: nothing did */
+    uint32_t part;   /* index into works.parts */
+    uint32_t work;   /* index into works.works: what ended it; UINT32_MAX: nothing did */
     uint32_t waited; /* WAIT: range of the call that waited, plus one */
     uint8_t cause;   /* enum ss_gap_cause */
 };

@@ -3,13 +3,19 @@
 
 #include "base/alloc.h"
 
+/* What the steps are cut from; freed when they are. */
+struct device_times {
+    struct ss_busy *busy; /* by part */
+    struct ss_device_gaps gaps;
+};
+
 /* --- steps ------------------------------------------------------------------------------------ */
 
-static void add_gaps(const struct ss_device_summary *summary, const struct ss_step *step,
+static void add_gaps(const struct ss_device_gaps *found, const struct ss_step *step,
                      struct ss_device_step *row)
 {
-    const struct ss_device_gap *gaps = summary->gaps.rows.data;
-    size_t low = 0, high = summary->gaps.rows.count;
+    const struct ss_device_gap *gaps = found->rows.data;
+    size_t low = 0, high = found->rows.count;
     while (low < high) { /* the first of the part that ends after the step's begin */
         size_t middle = low + (high - low) / 2;
         bool is_behind = gaps[middle].part > row->part ||
@@ -21,8 +27,8 @@ static void add_gaps(const struct ss_device_summary *summary, const struct ss_st
         }
     }
     uint64_t found_ns = 0;
-    for (size_t i = low; i < summary->gaps.rows.count && gaps[i].part == row->part &&
-                         gaps[i].begin_ns < step->end_ns;
+    for (size_t i = low;
+         i < found->rows.count && gaps[i].part == row->part && gaps[i].begin_ns < step->end_ns;
          i++) {
         uint64_t from_ns = gaps[i].begin_ns > step->begin_ns ? gaps[i].begin_ns : step->begin_ns;
         uint64_t to_ns = gaps[i].end_ns < step->end_ns ? gaps[i].end_ns : step->end_ns;
@@ -89,7 +95,7 @@ static struct ss_device_queue *make_queues(const struct ss_device_works *works,
 /* Steps whose device work was not recorded have no rows. Rows of a step lie at row_of_step + part:
  * the parts of a process are consecutive. */
 static void add_steps(struct ss_device_summary *summary, const struct ss_model *model,
-                      const struct ss_step_summary *training)
+                      const struct ss_step_summary *training, const struct device_times *times)
 {
     size_t *row_of_step = ss_alloc_zero(training->steps.count + 1, sizeof *row_of_step);
     struct ss_device_queue *queues = make_queues(&summary->works, model);
@@ -102,9 +108,9 @@ static void add_steps(struct ss_device_summary *summary, const struct ss_model *
                 continue;
             }
             struct ss_device_step row = {.step = i, .part = part};
-            ss_busy_add_between(&summary->busy[part], step->begin_ns, step->end_ns, &row.times);
+            ss_busy_add_between(&times->busy[part], step->begin_ns, step->end_ns, &row.times);
             row.queued = ss_device_queue_between(&queues[part], step->begin_ns, step->end_ns);
-            add_gaps(summary, step, &row);
+            add_gaps(&times->gaps, step, &row);
             if (is_first) { /* may be less than 0 before the part is added */
                 row_of_step[i] = summary->steps.count - part;
                 is_first = false;
@@ -156,6 +162,26 @@ static void add_up(struct ss_device_summary *summary, const struct ss_step_summa
     }
 }
 
+static void init_times(struct device_times *times, const struct ss_model *model,
+                       const struct ss_device_works *works, const struct ss_step_summary *training)
+{
+    times->busy = ss_alloc_zero(works->parts.count + 1, sizeof *times->busy);
+    for (size_t i = 0; i < works->parts.count; i++) {
+        const struct ss_device_part *part = &works->parts.data[i];
+        ss_busy_init(&times->busy[i], &works->works.data[part->first], part->end - part->first);
+    }
+    ss_device_gaps_init(&times->gaps, model, works, times->busy, &training->index.phases);
+}
+
+static void fini_times(struct device_times *times, const struct ss_device_works *works)
+{
+    for (size_t i = 0; i < works->parts.count; i++) {
+        ss_busy_fini(&times->busy[i]);
+    }
+    ss_free(times->busy);
+    ss_device_gaps_fini(&times->gaps);
+}
+
 void ss_device_summary_init(struct ss_device_summary *summary, const struct ss_selection *selection,
                             const struct ss_step_summary *training)
 {
@@ -163,26 +189,21 @@ void ss_device_summary_init(struct ss_device_summary *summary, const struct ss_s
     if (!ss_model_has_device_work(selection->model)) {
         return;
     }
+    struct device_times times;
     ss_device_works_init(&summary->works, selection);
-    summary->busy = ss_alloc_zero(summary->works.parts.count + 1, sizeof *summary->busy);
-    for (size_t i = 0; i < summary->works.parts.count; i++) {
-        const struct ss_device_part *part = &summary->works.parts.data[i];
-        ss_busy_init(&summary->busy[i], &summary->works.works.data[part->first],
-                     part->end - part->first);
-    }
-    ss_device_gaps_init(&summary->gaps, selection->model, &summary->works, summary->busy,
-                        &training->index.phases);
-    add_steps(summary, selection->model, training);
+    init_times(&times, selection->model, &summary->works, training);
+    add_steps(summary, selection->model, training, &times);
+    fini_times(&times, &summary->works);
     add_up(summary, training);
+}
+
+void ss_device_summary_release(struct ss_device_summary *summary)
+{
+    ss_vec_fini(&summary->works.works);
 }
 
 void ss_device_summary_fini(struct ss_device_summary *summary)
 {
-    for (size_t i = 0; summary->busy != NULL && i < summary->works.parts.count; i++) {
-        ss_busy_fini(&summary->busy[i]);
-    }
-    ss_free(summary->busy);
-    ss_device_gaps_fini(&summary->gaps);
     ss_vec_fini(&summary->steps);
     ss_device_works_fini(&summary->works);
     *summary = (struct ss_device_summary){0};

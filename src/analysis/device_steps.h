@@ -39,8 +39,6 @@ struct ss_device_mean {
 
 struct ss_device_summary {
     struct ss_device_works works;
-    struct ss_busy *busy; /* by part */
-    struct ss_device_gaps gaps;
     struct ss_vec_of(struct ss_device_step) steps; /* by step, then by part */
     struct ss_device_mean mean;
 };
@@ -48,6 +46,8 @@ struct ss_device_summary {
 /* Without work of devices, empty. */
 void ss_device_summary_init(struct ss_device_summary *summary, const struct ss_selection *selection,
                             const struct ss_step_summary *training);
+/* Frees the works, whose parts stay: what reports show is summed up. */
+void ss_device_summary_release(struct ss_device_summary *summary);
 void ss_device_summary_fini(struct ss_device_summary *summary);
 
 /* The mean per step. */

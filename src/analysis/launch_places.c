@@ -257,10 +257,15 @@ void ss_launch_places_init(struct ss_launch_places *places, const struct ss_sele
     }
 }
 
-void ss_launch_places_fini(struct ss_launch_places *places)
+void ss_launch_places_release(struct ss_launch_places *places)
 {
     ss_device_works_fini(&places->works);
     ss_range_finder_fini(&places->finder);
     ss_vec_fini(&places->rows);
+}
+
+void ss_launch_places_fini(struct ss_launch_places *places)
+{
+    ss_launch_places_release(places);
     *places = (struct ss_launch_places){0};
 }

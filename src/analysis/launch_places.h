@@ -64,6 +64,8 @@ struct ss_launch_places_options {
  * nothing else is built. */
 void ss_launch_places_init(struct ss_launch_places *places, const struct ss_selection *selection,
                            const struct ss_launch_places_options *options);
+/* Frees all but the sums and the number of steps. */
+void ss_launch_places_release(struct ss_launch_places *places);
 void ss_launch_places_fini(struct ss_launch_places *places);
 
 /* "(launched before the recording)", "(launch not recorded)" */

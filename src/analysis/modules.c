@@ -305,6 +305,7 @@ static void modules_init(struct modules *modules, const struct ss_selection *sel
     ss_steady_time_init(&modules->steady, training, SS_STEADY_OF_ALL);
     ss_steady_time_init(&modules->recorded, training, SS_STEADY_OF_OPERATORS);
     ss_calls_init(&modules->calls, selection, &modules->steady, &call_options);
+    ss_calls_measure(&modules->calls, selection->model);
     modules->backward = ss_alloc_zero(modules->calls.rows.count + 1, sizeof *modules->backward);
     modules->has_backward =
         ss_module_backward_find(selection, training->index.runs.spans, &modules->recorded,

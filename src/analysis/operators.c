@@ -233,7 +233,7 @@ static void fill_row(const struct operators *operators, size_t at, struct ss_cel
     if (operators->steady.steps > 0) {
         fill_steps(row, &operators->steady, cells);
     }
-    if (operators->places.rows.count > 0) {
+    if (operators->places.all.count > 0) {
         fill_work(operators, &operators->works.rows[at], cells);
     }
 }
@@ -254,6 +254,8 @@ static void operators_init(struct operators *operators, const struct ss_selectio
                                                              .training = training,
                                                              .of_operators = true});
     ss_operator_works_init(&operators->works, &operators->places, &operators->calls);
+    ss_launch_places_release(&operators->places); /* before more is needed */
+    ss_calls_measure(&operators->calls, selection->model);
 }
 
 static void operators_fini(struct operators *operators)
@@ -286,7 +288,7 @@ void ss_operators_table(const struct ss_selection *selection,
 {
     struct operators operators;
     operators_init(&operators, selection, training, options->grouping);
-    bool has_works = operators.places.rows.count > 0;
+    bool has_works = operators.places.all.count > 0;
     size_t count = operators.calls.rows.count;
     *table = (struct ss_table){.name = "op",
                                .title = "Operators",

@@ -76,6 +76,7 @@ void ss_range_finder_fini(struct ss_range_finder *finder)
     ss_free(finder->parents);
     ss_free(finder->spans);
     ss_free(finder->threads);
+    *finder = (struct ss_range_finder){0};
 }
 
 uint32_t ss_range_at(const struct ss_range_finder *finder, uint32_t track, uint64_t time_ns)

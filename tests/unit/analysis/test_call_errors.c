@@ -66,6 +66,7 @@ static void build(struct made *made)
     ss_step_series_init(&made->series, &made->summary, true);
     ss_steady_time_init(&made->steady, &made->summary, SS_STEADY_OF_OPERATORS);
     ss_calls_init(&made->calls, &made->selection, &made->steady, &options);
+    ss_calls_measure(&made->calls, model);
 }
 
 static void end(struct made *made)
