@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What allocations are, by the rules of allocations.h. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/allocation_parts.h"
 #include "base/alloc.h"
@@ -75,10 +76,18 @@ static int compare(const void *left, const void *right)
     return a->mark < b->mark ? -1 : a->mark > b->mark;
 }
 
+static uint32_t put_step(struct ss_allocation_way *out, const struct ss_allocation_progress *at)
+{
+    size_t count = out->steps.count;
+    if (count == 0 || memcmp(&out->steps.data[count - 1], at, sizeof *at) != 0) {
+        ss_vec_push(&out->steps, *at);
+    }
+    return (uint32_t)out->steps.count - 1;
+}
+
 void ss_allocation_progress_find(const struct ss_allocation_events *events,
                                  const struct ss_allocation_code *codes,
-                                 struct ss_allocation_progress *at,
-                                 struct ss_allocation_progress *last)
+                                 struct ss_allocation_way *out, struct ss_allocation_progress *last)
 {
     size_t count = 0;
     struct moment *moments = ss_alloc((events->rows.count + 1) * sizeof *moments);
@@ -96,7 +105,7 @@ void ss_allocation_progress_find(const struct ss_allocation_events *events,
             way = (struct way){0};
         }
         advance(&way, codes[moments[i].index].phase);
-        at[moments[i].index] = way.at;
+        out->step_of[moments[i].index] = put_step(out, &way.at);
         last[moments[i].process] = way.at;
     }
     ss_free(moments);
@@ -185,19 +194,26 @@ static enum ss_allocation_category category_before(const struct ss_allocation *r
 
 void ss_allocation_categorise(struct ss_allocations *allocations,
                               const struct ss_allocation_pool *pool,
+                              const struct ss_allocation_pool_events *events,
                               const struct ss_allocation_progress *last)
 {
     for (size_t i = pool->first; i < pool->end; i++) {
         struct ss_allocation *row = &allocations->rows.data[i];
+        bool is_lone = row->end == row->begin;
+        if (row->category != SS_ALLOCATION_UNKNOWN || is_lone) { /* the recording states it */
+            continue;
+        }
+        if (row->begin == 0) {
+            row->category = (uint8_t)category_before(row);
+            continue;
+        }
         bool is_freed = row->end != UINT32_MAX;
         struct life life = {.row = row,
-                            .from = row->at,
-                            .to = is_freed ? row->end_at : last[pool->process],
+                            .from = events->steps[events->step_of[row->begin - 1]],
+                            .to = is_freed ? events->steps[events->step_of[row->end - 1]]
+                                           : last[pool->process],
                             .is_freed = is_freed};
         life.in_one_run = life.to.run == life.from.run;
-        bool is_lone = row->end == row->begin;
-        if (row->category == SS_ALLOCATION_UNKNOWN && !is_lone) { /* else the recording states it */
-            row->category = (uint8_t)(row->begin == 0 ? category_before(row) : category_of(&life));
-        }
+        row->category = (uint8_t)category_of(&life);
     }
 }

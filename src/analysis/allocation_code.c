@@ -277,11 +277,12 @@ static struct ss_allocation_code code_of_frames(struct ss_allocation_coder *code
                                                 const struct ss_allocation_event *event,
                                                 uint32_t range)
 {
-    uint32_t stack = event->stack != 0 ? event->stack : stack_of_range(coder, range);
+    uint32_t own_stack = ss_allocation_event_stack(coder->model, event);
+    uint32_t stack = own_stack != 0 ? own_stack : stack_of_range(coder, range);
     if (stack != 0) {
         return code_of_stack(coder, stack);
     }
-    uint32_t track = coder->finder.threads[event->thread].python;
+    uint32_t track = coder->finder.threads[ss_allocation_event_thread(coder->model, event)].python;
     uint32_t call = track != 0 ? ss_range_at(&coder->finder, track, event->time_ns) : 0;
     return call != 0 ? coder->calls[coder->model->ranges.data[call - 1].path].code
                      : (struct ss_allocation_code){0};
@@ -340,10 +341,11 @@ static enum ss_allocation_phase phase_of(const struct ss_allocation_coder *coder
 struct ss_allocation_code ss_allocation_code_of(struct ss_allocation_coder *coder,
                                                 const struct ss_allocation_event *event)
 {
-    uint32_t track = coder->finder.threads[event->thread].torch;
+    uint32_t thread = ss_allocation_event_thread(coder->model, event);
+    uint32_t track = coder->finder.threads[thread].torch;
     uint32_t range = track != 0 ? ss_range_at(&coder->finder, track, event->time_ns) : 0;
     struct ss_allocation_code frames = code_of_frames(coder, event, range), code = {0};
-    uint32_t module = module_at(coder, event->thread, event->time_ns);
+    uint32_t module = module_at(coder, thread, event->time_ns);
     if (range != 0) {
         code = coder->paths[coder->model->ranges.data[range - 1].path].code;
     }

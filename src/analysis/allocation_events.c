@@ -98,20 +98,10 @@ static void read_fields(const struct ss_model *model, const struct ss_model_mark
             event->has_address = true;
             break;
         case SS_EVENT_FIELD_allocated_bytes:
-            event->allocated = field->natural;
             event->has_totals = true;
-            break;
-        case SS_EVENT_FIELD_reserved_bytes:
-            event->reserved = field->natural;
             break;
         case SS_EVENT_FIELD_device:
             event->device = field->natural < model->devices.count ? (uint32_t)field->natural : 0;
-            break;
-        case SS_EVENT_FIELD_bytes:
-            event->requested_bytes = field->integer > 0 ? (uint64_t)field->integer : 0;
-            break;
-        case SS_EVENT_FIELD_stack:
-            event->stack = field->type == SS_VALUE_TEXT ? field->text : 0;
             break;
         default:
             break;
@@ -151,7 +141,6 @@ void ss_allocation_events_init(struct ss_allocation_events *events,
         const struct ss_model_track *track = &model->tracks.data[mark->track];
         struct ss_allocation_event event = {.time_ns = mark->time_ns,
                                             .process = track->process,
-                                            .thread = track->thread,
                                             .mark = (uint32_t)i,
                                             .category = kinds.category[mark->name]};
         if (!is_event(model, &kinds, mark) || !selection->processes[track->process] ||
@@ -171,4 +160,34 @@ void ss_allocation_events_init(struct ss_allocation_events *events,
 void ss_allocation_events_fini(struct ss_allocation_events *events)
 {
     ss_vec_fini(&events->rows);
+}
+
+static const struct ss_model_field *field_of(const struct ss_model *model,
+                                             const struct ss_allocation_event *event,
+                                             enum ss_event_field_id field)
+{
+    return ss_model_field_of(model, model->marks.data[event->mark].payload, field);
+}
+
+uint64_t ss_allocation_event_natural(const struct ss_model *model,
+                                     const struct ss_allocation_event *event,
+                                     enum ss_event_field_id field)
+{
+    const struct ss_model_field *row = field_of(model, event, field);
+    bool is_negative =
+        row != NULL && row->integer < 0 && field == SS_EVENT_FIELD_bytes; /* of a failure */
+    return row != NULL && !is_negative ? row->natural : 0;
+}
+
+uint32_t ss_allocation_event_stack(const struct ss_model *model,
+                                   const struct ss_allocation_event *event)
+{
+    const struct ss_model_field *row = field_of(model, event, SS_EVENT_FIELD_stack);
+    return row != NULL && row->type == SS_VALUE_TEXT ? row->text : 0;
+}
+
+uint32_t ss_allocation_event_thread(const struct ss_model *model,
+                                    const struct ss_allocation_event *event)
+{
+    return model->tracks.data[model->marks.data[event->mark].track].thread;
 }

@@ -14,13 +14,12 @@ enum ss_allocation_event_kind {
     SS_ALLOCATION_EVENT_FAILURE
 };
 
+/* Recordings have millions of them: what is read once is read from the mark. */
 struct ss_allocation_event {
     uint64_t time_ns;
-    int64_t bytes;            /* of a failure: what the device had free */
-    uint64_t requested_bytes; /* of a failure */
-    uint64_t address, allocated, reserved;
-    uint32_t process, device, thread;
-    uint32_t stack;   /* string: its frames; 0: none */
+    int64_t bytes; /* of a failure: what the device had free */
+    uint64_t address;
+    uint32_t process, device;
     uint32_t mark;    /* index into model->marks */
     uint8_t kind;     /* enum ss_allocation_event_kind */
     uint8_t category; /* as the recording states it, plus one; 0: it does not */
@@ -35,5 +34,15 @@ struct ss_allocation_events {
 void ss_allocation_events_init(struct ss_allocation_events *events,
                                const struct ss_selection *selection);
 void ss_allocation_events_fini(struct ss_allocation_events *events);
+
+/* What a mark states beside that: bytes of a failure that were requested, the allocator's totals
+ * after the event (0: unknown), the frames as a string (0: none). */
+uint64_t ss_allocation_event_natural(const struct ss_model *model,
+                                     const struct ss_allocation_event *event,
+                                     enum ss_event_field_id field);
+uint32_t ss_allocation_event_stack(const struct ss_model *model,
+                                   const struct ss_allocation_event *event);
+uint32_t ss_allocation_event_thread(const struct ss_model *model,
+                                    const struct ss_allocation_event *event);
 
 #endif

@@ -14,9 +14,13 @@
 struct change {
     uint64_t address;
     uint32_t number; /* of the event in its pool; 0: before the history */
-    const struct ss_allocation_event *event;
-    const struct ss_allocation_code *code;
-    const struct ss_allocation_progress *at;
+    uint32_t index;  /* among all events */
+};
+
+/* All events, and the code that runs at each. */
+struct coded {
+    const struct ss_allocation_event *events;
+    const struct ss_allocation_code *codes;
 };
 
 struct changes ss_vec_of(struct change);
@@ -39,42 +43,42 @@ static int compare_rows(const void *left, const void *right)
     return (a->address > b->address) - (a->address < b->address);
 }
 
-static struct ss_allocation row_of(const struct change *change)
+static struct ss_allocation row_of(const struct coded *coded, const struct change *change)
 {
-    const struct ss_allocation_event *event = change->event;
+    const struct ss_allocation_event *event = &coded->events[change->index];
     return (struct ss_allocation){.begin_ns = event->time_ns,
                                   .end_ns = UINT64_MAX,
                                   .bytes = (uint64_t)event->bytes,
                                   .address = event->address,
                                   .begin = change->number,
                                   .end = UINT32_MAX,
-                                  .code = *change->code,
-                                  .at = *change->at,
+                                  .code = coded->codes[change->index],
                                   .category = event->category != 0 ? (uint8_t)(event->category - 1)
                                                                    : SS_ALLOCATION_UNKNOWN};
 }
 
-static void end_row(struct ss_allocation *row, const struct change *change)
+static void end_row(const struct coded *coded, struct ss_allocation *row,
+                    const struct change *change)
 {
-    row->end_ns = change->event->time_ns;
+    row->end_ns = coded->events[change->index].time_ns;
     row->end = change->number;
-    row->end_at = *change->at;
-    row->end_phase = change->code->phase;
+    row->end_phase = coded->codes[change->index].phase;
 }
 
 /* A free without its allocation: of what was allocated before the recording. */
-static struct ss_allocation row_before(const struct change *change, uint64_t begin_ns)
+static struct ss_allocation row_before(const struct coded *coded, const struct change *change,
+                                       uint64_t begin_ns)
 {
     struct ss_allocation row = {.begin_ns = begin_ns,
-                                .bytes = (uint64_t)-change->event->bytes,
+                                .bytes = (uint64_t)-coded->events[change->index].bytes,
                                 .address = change->address,
                                 .category = SS_ALLOCATION_UNKNOWN};
-    end_row(&row, change);
+    end_row(coded, &row, change);
     return row;
 }
 
-static void pair(struct ss_allocations *allocations, struct ss_allocation_pool *pool,
-                 struct changes *changes)
+static void pair(struct ss_allocations *allocations, const struct coded *coded,
+                 struct ss_allocation_pool *pool, struct changes *changes)
 {
     size_t open = SIZE_MAX; /* row of the allocation at the current address */
     if (changes->count > 0) {
@@ -82,17 +86,19 @@ static void pair(struct ss_allocations *allocations, struct ss_allocation_pool *
     }
     for (size_t i = 0; i < changes->count; i++) {
         const struct change *change = &changes->data[i];
+        bool is_allocation = coded->events[change->index].bytes > 0;
         open = i > 0 && change->address != change[-1].address ? SIZE_MAX : open;
         if (open != SIZE_MAX) {
-            end_row(&allocations->rows.data[open], change);
-            pool->unpaired += change->event->bytes > 0;
+            end_row(coded, &allocations->rows.data[open], change);
+            pool->unpaired += is_allocation;
         }
-        if (change->event->bytes > 0) {
-            ss_vec_push(&allocations->rows, row_of(change));
+        if (is_allocation) {
+            ss_vec_push(&allocations->rows, row_of(coded, change));
         } else if (open == SIZE_MAX) {
-            ss_vec_push(&allocations->rows, row_before(change, pool->points.data[0].time_ns));
+            ss_vec_push(&allocations->rows,
+                        row_before(coded, change, pool->points.data[0].time_ns));
         }
-        open = change->event->bytes > 0 ? allocations->rows.count - 1 : SIZE_MAX;
+        open = is_allocation ? allocations->rows.count - 1 : SIZE_MAX;
     }
     pool->end = allocations->rows.count;
     if (pool->end > pool->first) {
@@ -101,27 +107,27 @@ static void pair(struct ss_allocations *allocations, struct ss_allocation_pool *
     }
 }
 
-static void add_change(struct changes *changes, const struct ss_allocation_event *event,
-                       uint32_t number, const struct ss_allocation_code *code,
-                       const struct ss_allocation_progress *at)
+static void add_change(struct changes *changes, const struct coded *coded, size_t index,
+                       uint32_t number)
 {
+    const struct ss_allocation_event *event = &coded->events[index];
     bool is_bytes =
         event->kind == SS_ALLOCATION_EVENT_BYTES || event->kind == SS_ALLOCATION_EVENT_BEFORE;
     if (is_bytes && event->has_address && event->bytes != 0) {
-        ss_vec_push(changes, (struct change){event->address, number, event, code, at});
+        ss_vec_push(changes, (struct change){event->address, number, (uint32_t)index});
     }
 }
 
 /* An allocation without an address: its lifetime is unknown. Where the category is stated, it may
  * be a change of a sum, and no allocation. */
-static void add_lone(struct ss_allocations *allocations, const struct ss_allocation_event *event,
-                     uint32_t number, const struct ss_allocation_code *code,
-                     const struct ss_allocation_progress *at)
+static void add_lone(struct ss_allocations *allocations, const struct coded *coded, size_t index,
+                     uint32_t number)
 {
-    struct change change = {0, number, event, code, at};
+    const struct ss_allocation_event *event = &coded->events[index];
+    struct change change = {0, number, (uint32_t)index};
     if (event->kind == SS_ALLOCATION_EVENT_BYTES && !event->has_address && event->bytes > 0 &&
         event->category == 0) {
-        struct ss_allocation row = row_of(&change);
+        struct ss_allocation row = row_of(coded, &change);
         row.end = number;
         ss_vec_push(&allocations->rows, row);
     }
@@ -211,14 +217,17 @@ static int64_t *changes_of(const struct ss_allocations *allocations,
 }
 
 /* What is missing at the begin: by the first total; else as much as is freed in excess. */
-static uint64_t base_of(const struct ss_allocation_pool_events *events, const struct begin *begin,
+static uint64_t base_of(const struct ss_model *model,
+                        const struct ss_allocation_pool_events *events, const struct begin *begin,
                         const int64_t *changes, bool by_totals)
 {
     int64_t running = begin->allocated, least = 0;
     for (size_t i = 0; i < events->count; i++) {
         const struct ss_allocation_event *event = &events->rows[i];
         if (by_totals && event->kind == SS_ALLOCATION_EVENT_BYTES) {
-            int64_t total = event->allocated < INT64_MAX ? (int64_t)event->allocated : INT64_MAX;
+            uint64_t stated =
+                ss_allocation_event_natural(model, event, SS_EVENT_FIELD_allocated_bytes);
+            int64_t total = stated < INT64_MAX ? (int64_t)stated : INT64_MAX;
             return plain(add_bytes(add_bytes(total, -event->bytes), -begin->allocated));
         }
         running = add_bytes(running, changes[i + 1]);
@@ -227,21 +236,27 @@ static uint64_t base_of(const struct ss_allocation_pool_events *events, const st
     return plain(-least);
 }
 
-static void add_points(struct ss_allocation_pool *pool,
+static void add_points(const struct ss_model *model, struct ss_allocation_pool *pool,
                        const struct ss_allocation_pool_events *events, const struct begin *begin,
                        const int64_t *changes, bool by_totals)
 {
     int64_t allocated = add_bytes(begin->allocated, (int64_t)pool->base_bytes);
     int64_t reserved = begin->reserved;
-    uint64_t known_reserved = events->count > 0 ? events->rows[0].reserved : 0;
+    uint64_t known_reserved =
+        events->count > 0
+            ? ss_allocation_event_natural(model, events->rows, SS_EVENT_FIELD_reserved_bytes)
+            : 0;
     pool->points.data[0].allocated = plain(allocated);
     pool->points.data[0].reserved = begin->has_segments ? plain(reserved) : known_reserved;
     for (size_t i = 0; i < events->count; i++) {
         const struct ss_allocation_event *event = &events->rows[i];
         if (event->kind == SS_ALLOCATION_EVENT_BYTES) {
-            allocated = by_totals ? (int64_t)(event->allocated & INT64_MAX)
-                                  : add_bytes(allocated, changes[i + 1]);
-            known_reserved = event->reserved;
+            uint64_t stated =
+                ss_allocation_event_natural(model, event, SS_EVENT_FIELD_allocated_bytes);
+            allocated =
+                by_totals ? (int64_t)(stated & INT64_MAX) : add_bytes(allocated, changes[i + 1]);
+            known_reserved =
+                ss_allocation_event_natural(model, event, SS_EVENT_FIELD_reserved_bytes);
         } else if (event->kind == SS_ALLOCATION_EVENT_SEGMENT) {
             reserved = add_bytes(reserved, event->bytes);
         }
@@ -312,19 +327,20 @@ static void add_alive(const struct ss_allocations *allocations, struct ss_alloca
     pool->peak_bytes[SS_ALLOCATION_UNKNOWN] += all > known ? all - known : 0;
 }
 
-static void add_failures(struct ss_allocation_pool *pool,
+static void add_failures(const struct ss_model *model, struct ss_allocation_pool *pool,
                          const struct ss_allocation_pool_events *events)
 {
     for (size_t i = 0; i < events->count; i++) {
         const struct ss_allocation_event *event = &events->rows[i];
         if (event->kind == SS_ALLOCATION_EVENT_FAILURE) {
-            ss_vec_push(&pool->failures,
-                        (struct ss_allocation_failure){.time_ns = event->time_ns,
-                                                       .requested_bytes = event->requested_bytes,
-                                                       .device_free_bytes = plain(event->bytes),
-                                                       .allocated = pool->points.data[i].allocated,
-                                                       .reserved = pool->points.data[i].reserved,
-                                                       .code = events->codes[i]});
+            ss_vec_push(&pool->failures, (struct ss_allocation_failure){
+                                             .time_ns = event->time_ns,
+                                             .requested_bytes = ss_allocation_event_natural(
+                                                 model, event, SS_EVENT_FIELD_bytes),
+                                             .device_free_bytes = plain(event->bytes),
+                                             .allocated = pool->points.data[i].allocated,
+                                             .reserved = pool->points.data[i].reserved,
+                                             .code = events->codes[i]});
         }
     }
 }
@@ -335,8 +351,8 @@ struct building {
     struct ss_allocations *allocations;
     const struct ss_step_summary *training;
     struct ss_allocation_events events;
-    struct ss_allocation_code *codes;    /* by event */
-    struct ss_allocation_progress *at;   /* by event */
+    struct ss_allocation_code *codes; /* by event */
+    struct ss_allocation_way way;
     struct ss_allocation_progress *last; /* by process */
 };
 
@@ -360,19 +376,17 @@ static void count_events(struct ss_allocation_pool *pool,
 static void find_rows(struct building *building, struct ss_allocation_pool *pool,
                       const struct ss_allocation_pool_events *events, size_t first)
 {
+    const struct coded coded = {building->events.rows.data, building->codes};
     struct changes changes = {0};
     size_t late = first + events->before_count;
     for (size_t i = 0; i < events->before_count; i++) {
-        add_change(&changes, &events->before[i], 0, &building->codes[first + i],
-                   &building->at[first + i]);
+        add_change(&changes, &coded, first + i, 0);
     }
     for (size_t i = 0; i < events->count; i++) {
-        add_change(&changes, &events->rows[i], (uint32_t)i + 1, &building->codes[late + i],
-                   &building->at[late + i]);
-        add_lone(building->allocations, &events->rows[i], (uint32_t)i + 1,
-                 &building->codes[late + i], &building->at[late + i]);
+        add_change(&changes, &coded, late + i, (uint32_t)i + 1);
+        add_lone(building->allocations, &coded, late + i, (uint32_t)i + 1);
     }
-    pair(building->allocations, pool, &changes);
+    pair(building->allocations, &coded, pool, &changes);
     ss_vec_fini(&changes);
 }
 
@@ -390,7 +404,8 @@ static void add_pool(struct building *building, size_t first, size_t end)
     }
     struct ss_allocation_pool_events events = {.rows = rows + late,
                                                .codes = building->codes + late,
-                                               .at = building->at + late,
+                                               .steps = building->way.steps.data,
+                                               .step_of = building->way.step_of + late,
                                                .count = end - late,
                                                .before = rows + first,
                                                .before_count = late - first};
@@ -400,14 +415,15 @@ static void add_pool(struct building *building, size_t first, size_t end)
     struct begin begin = begin_of(allocations, &pool, &events);
     bool by_totals = has_totals(&events);
     int64_t *changes = changes_of(allocations, &pool, &events);
-    pool.base_bytes = base_of(&events, &begin, changes, by_totals);
+    const struct ss_model *model = allocations->selection->model;
+    pool.base_bytes = base_of(model, &events, &begin, changes, by_totals);
     pool.is_whole = by_totals || begin.has_before || begin.has_segments;
-    add_points(&pool, &events, &begin, changes, by_totals);
+    add_points(model, &pool, &events, &begin, changes, by_totals);
     ss_free(changes);
     find_peak(&pool, &events);
-    ss_allocation_categorise(allocations, &pool, building->last);
+    ss_allocation_categorise(allocations, &pool, &events, building->last);
     add_alive(allocations, &pool, &events);
-    add_failures(&pool, &events);
+    add_failures(model, &pool, &events);
     pool.has_segments = begin.has_segments;
     ss_allocation_segments_find(allocations, &pool, &events);
     if (begin.has_segments) {
@@ -482,14 +498,14 @@ void ss_allocations_init(struct ss_allocations *allocations, const struct ss_sel
     size_t count = building.events.rows.count;
     if (count > 0) {
         building.codes = ss_alloc_zero(count, sizeof *building.codes);
-        building.at = ss_alloc_zero(count, sizeof *building.at);
+        building.way.step_of = ss_alloc_zero(count, sizeof *building.way.step_of);
         building.last = ss_alloc_zero(selection->model->processes.count + 1, sizeof *building.last);
         ss_allocation_coder_init(&coder, selection, training, allocations);
         for (size_t i = 0; i < count; i++) {
             building.codes[i] = ss_allocation_code_of(&coder, &building.events.rows.data[i]);
         }
         ss_allocation_coder_fini(&coder);
-        ss_allocation_progress_find(&building.events, building.codes, building.at, building.last);
+        ss_allocation_progress_find(&building.events, building.codes, &building.way, building.last);
         add_pools(&building);
         find_calls(allocations, training);
         qsort(allocations->pools.data, allocations->pools.count, sizeof *allocations->pools.data,
@@ -497,7 +513,8 @@ void ss_allocations_init(struct ss_allocations *allocations, const struct ss_sel
     }
     ss_allocation_events_fini(&building.events);
     ss_free(building.codes);
-    ss_free(building.at);
+    ss_vec_fini(&building.way.steps);
+    ss_free(building.way.step_of);
     ss_free(building.last);
 }
 

@@ -107,8 +107,7 @@ struct ss_allocation {
     /* Number of the event in its pool, from 1. 0: before the recording; UINT32_MAX: not freed; end
      * the same as begin: without an address, so that its end is unknown. */
     uint32_t begin, end;
-    struct ss_allocation_code code;           /* that allocated it */
-    struct ss_allocation_progress at, end_at; /* of begin, and of end where it is freed */
+    struct ss_allocation_code code; /* that allocated it */
     uint8_t end_phase, category;
 };
 
