@@ -89,8 +89,9 @@ static void collect(struct ss_launch_places *places)
         if (!launched_by_selected(places, work)) {
             continue;
         }
-        struct ss_launch_place place = {
-            .work = i, .ns = work->end_ns - work->begin_ns, .call = call_of(places, work)};
+        struct ss_launch_place place = {.work = (uint32_t)i,
+                                        .ns = work->end_ns - work->begin_ns,
+                                        .call = call_of(places, work)};
         if (place.call == 0) {
             place.launch =
                 work->begin_ns <= first_ns[work->stream] ? SS_LAUNCH_BEFORE : SS_LAUNCH_LOST;
@@ -107,94 +108,175 @@ static void collect(struct ss_launch_places *places)
 
 /* --- operators and nodes ---------------------------------------------------------------------- */
 
-/* By range, plus one: the innermost operator and the innermost node that it is, or lies in; and of
- * a range that evaluates a node and has no number, the node within, which has it. */
-struct enclosing {
-    uint32_t *operators, *nodes, *numbered;
-};
-
 static uint32_t name_of(const struct ss_model *model, uint32_t range)
 {
     return model->paths.data[model->ranges.data[range].path].name;
 }
 
-static void find_enclosing(const struct ss_launch_places *places, const uint8_t *kinds,
-                           struct enclosing *enclosing)
+/* A node of autograd, as a range plus one; and that range or, of one that evaluates a node and has
+ * no number, the node within, which has it. */
+struct node {
+    uint32_t range, numbered;
+};
+
+/* An open range: the innermost operator, as a range plus one, and the innermost node, as its index
+ * plus one, that it is, or lies in. */
+struct open_range {
+    uint32_t range, op, node;
+};
+
+/* A place by the range around its call. */
+struct enclosed {
+    uint32_t around, place;
+};
+
+/* Memory is that of the places and of the nesting, not of the ranges: recordings have millions. */
+struct enclosing {
+    struct ss_launch_places *places;
+    const uint8_t *kinds;
+    struct ss_vec_of(struct enclosed) enclosed; /* by range */
+    struct ss_vec_of(struct open_range) open;   /* the outermost first */
+    struct ss_vec_of(struct node) nodes;        /* by range */
+};
+
+static int compare_enclosed(const void *left, const void *right)
 {
-    const struct ss_model *model = places->selection->model;
-    size_t count = model->ranges.count + 1;
-    enclosing->operators = ss_alloc_zero(count, sizeof(uint32_t));
-    enclosing->nodes = ss_alloc_zero(count, sizeof(uint32_t));
-    enclosing->numbered = ss_alloc_zero(count, sizeof(uint32_t));
-    for (uint32_t i = 0; i < model->ranges.count; i++) {
-        const struct ss_model_range *range = &model->ranges.data[i];
-        uint8_t kind = kinds[name_of(model, i)];
-        uint32_t above = places->finder.parents[i];
-        uint32_t outer = above != 0 ? enclosing->nodes[above - 1] : 0;
-        bool is_node = kind == SS_CALL_BACKWARD || kind == SS_CALL_EVALUATION;
-        uint64_t number;
-        enclosing->operators[i] = kind != SS_CALL_RUNTIME ? i + 1
-                                  : above != 0            ? enclosing->operators[above - 1]
-                                                          : 0;
-        enclosing->nodes[i] = is_node ? i + 1 : outer;
-        if (is_node && ss_sequence_number(model, range, &number)) {
-            enclosing->numbered[i] = i + 1;
-            if (outer != 0 && enclosing->numbered[outer - 1] == 0 &&
-                kinds[name_of(model, outer - 1)] == SS_CALL_EVALUATION) {
-                enclosing->numbered[outer - 1] = i + 1;
-            }
+    const struct enclosed *a = left, *b = right;
+    if (a->around != b->around) {
+        return a->around < b->around ? -1 : 1;
+    }
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+static void sort_places(struct enclosing *enclosing, const uint32_t *around)
+{
+    for (size_t i = 0; i < enclosing->places->rows.count; i++) {
+        if (around[i] != 0) {
+            ss_vec_push(&enclosing->enclosed, (struct enclosed){around[i], (uint32_t)i});
+        }
+    }
+    if (enclosing->enclosed.count > 1) {
+        qsort(enclosing->enclosed.data, enclosing->enclosed.count, sizeof *enclosing->enclosed.data,
+              compare_enclosed);
+    }
+}
+
+/* Returns its index plus one. */
+static uint32_t add_node(struct enclosing *enclosing, uint32_t range, uint32_t outer)
+{
+    const struct ss_model *model = enclosing->places->selection->model;
+    struct node node = {.range = range + 1};
+    uint64_t number;
+    if (ss_sequence_number(model, &model->ranges.data[range], &number)) {
+        struct node *around = outer != 0 ? &enclosing->nodes.data[outer - 1] : NULL;
+        node.numbered = range + 1;
+        if (around != NULL && around->numbered == 0 &&
+            enclosing->kinds[name_of(model, around->range - 1)] == SS_CALL_EVALUATION) {
+            around->numbered = range + 1;
+        }
+    }
+    ss_vec_push(&enclosing->nodes, node);
+    return (uint32_t)enclosing->nodes.count;
+}
+
+static void open_range(struct enclosing *enclosing, uint32_t index)
+{
+    const struct ss_launch_places *places = enclosing->places;
+    uint8_t kind = enclosing->kinds[name_of(places->selection->model, index)];
+    uint32_t above = places->finder.parents[index];
+    while (enclosing->open.count > 0 &&
+           enclosing->open.data[enclosing->open.count - 1].range != above) {
+        enclosing->open.count--;
+    }
+    struct open_range outer = {0};
+    if (enclosing->open.count > 0) {
+        outer = enclosing->open.data[enclosing->open.count - 1];
+    }
+    bool is_node = kind == SS_CALL_BACKWARD || kind == SS_CALL_EVALUATION;
+    struct open_range opened = {.range = index + 1,
+                                .op = kind != SS_CALL_RUNTIME ? index + 1 : outer.op,
+                                .node =
+                                    is_node ? add_node(enclosing, index, outer.node) : outer.node};
+    ss_vec_push(&enclosing->open, opened);
+}
+
+/* Outer ranges precede their inner ones. */
+static void find_enclosing(struct enclosing *enclosing)
+{
+    size_t count = enclosing->places->selection->model->ranges.count, next = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        open_range(enclosing, i);
+        const struct open_range *range = &enclosing->open.data[enclosing->open.count - 1];
+        for (; next < enclosing->enclosed.count && enclosing->enclosed.data[next].around == i + 1;
+             next++) {
+            struct ss_launch_place *place =
+                &enclosing->places->rows.data[enclosing->enclosed.data[next].place];
+            place->op = range->op;
+            place->node = range->node != 0 ? enclosing->nodes.data[range->node - 1].range : 0;
         }
     }
 }
 
-static void free_enclosing(struct enclosing *enclosing)
+/* The range that has the number of the node, plus one; 0: none. */
+static uint32_t numbered_of(const struct enclosing *enclosing, uint32_t node)
 {
-    ss_free(enclosing->operators);
-    ss_free(enclosing->nodes);
-    ss_free(enclosing->numbered);
+    size_t low = 0, high = enclosing->nodes.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (enclosing->nodes.data[middle].range < node) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < enclosing->nodes.count && enclosing->nodes.data[low].range == node
+               ? enclosing->nodes.data[low].numbered
+               : 0;
 }
 
-/* The innermost range of the domain around each call, which may be on a track of its own. */
+static void free_enclosing(struct enclosing *enclosing)
+{
+    ss_vec_fini(&enclosing->enclosed);
+    ss_vec_fini(&enclosing->open);
+    ss_vec_fini(&enclosing->nodes);
+}
+
+/* The innermost range of the domain around each call, which may be on a track of its own; on the
+ * same track, the call itself is one. */
 static uint32_t *ranges_around_calls(const struct ss_launch_places *places, const char *domain)
 {
     const struct ss_model *model = places->selection->model;
     size_t count = places->rows.count;
     uint32_t *tracks = ss_tracks_of_domain(model, domain);
-    uint32_t *calls = ss_alloc((count + 1) * sizeof *calls);
+    uint32_t *calls = ss_alloc_zero(count + 1, sizeof *calls); /* on other tracks */
     uint32_t *found = ss_alloc((count + 1) * sizeof *found);
     for (size_t i = 0; i < count; i++) {
-        calls[i] = places->rows.data[i].call;
+        uint32_t call = places->rows.data[i].call;
+        const struct ss_model_range *range = call != 0 ? &model->ranges.data[call - 1] : NULL;
+        bool is_own =
+            range != NULL && tracks[model->tracks.data[range->track].thread] == range->track;
+        calls[i] = is_own ? 0 : call;
     }
     ss_ranges_around(&places->finder, tracks, calls, count, found);
-    for (size_t i = 0; i < count; i++) { /* on the same track, the call itself is one */
-        uint32_t call = calls[i];
-        const struct ss_model_range *range = call != 0 ? &model->ranges.data[call - 1] : NULL;
-        if (range != NULL && tracks[model->tracks.data[range->track].thread] == range->track) {
-            found[i] = call;
-        }
+    for (size_t i = 0; i < count; i++) {
+        bool is_own = places->rows.data[i].call != 0 && calls[i] == 0;
+        found[i] = is_own ? places->rows.data[i].call : found[i];
     }
     ss_free(tracks);
     ss_free(calls);
     return found;
 }
 
-static void find_operators(struct ss_launch_places *places, const char *domain)
+/* Which operator created the node of each place. */
+static void find_forward(struct ss_launch_places *places, const struct enclosing *enclosing,
+                         const char *domain)
 {
     const struct ss_model *model = places->selection->model;
-    struct enclosing enclosing;
     struct ss_forward_operators forward;
-    uint8_t *kinds = ss_call_kinds(model);
-    uint32_t *around = ranges_around_calls(places, domain);
-    find_enclosing(places, kinds, &enclosing);
-    ss_forward_operators_init(&forward, model, domain, kinds);
+    ss_forward_operators_init(&forward, model, domain, enclosing->kinds);
     for (size_t i = 0; i < places->rows.count; i++) {
         struct ss_launch_place *place = &places->rows.data[i];
-        if (around[i] == 0) {
-            continue;
-        }
-        place->op = enclosing.operators[around[i] - 1];
-        place->node = enclosing.nodes[around[i] - 1];
-        uint32_t numbered = place->node != 0 ? enclosing.numbered[place->node - 1] : 0;
+        uint32_t numbered = place->node != 0 ? numbered_of(enclosing, place->node) : 0;
         uint64_t number;
         if (numbered != 0 &&
             ss_sequence_number(model, &model->ranges.data[numbered - 1], &number)) {
@@ -205,8 +287,18 @@ static void find_operators(struct ss_launch_places *places, const char *domain)
         }
     }
     ss_forward_operators_fini(&forward);
-    free_enclosing(&enclosing);
+}
+
+static void find_operators(struct ss_launch_places *places, const char *domain)
+{
+    uint8_t *kinds = ss_call_kinds(places->selection->model);
+    struct enclosing enclosing = {.places = places, .kinds = kinds};
+    uint32_t *around = ranges_around_calls(places, domain);
+    sort_places(&enclosing, around);
     ss_free(around);
+    find_enclosing(&enclosing);
+    find_forward(places, &enclosing, domain);
+    free_enclosing(&enclosing);
     ss_free(kinds);
 }
 

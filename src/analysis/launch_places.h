@@ -24,8 +24,8 @@ enum ss_launch {
 
 /* Ranges plus one; 0: none. */
 struct ss_launch_place {
-    size_t work;      /* index into works.works */
-    uint64_t ns;      /* its time */
+    uint64_t ns;      /* of the work */
+    uint32_t work;    /* index into works.works */
     uint32_t call;    /* that launched it; 0 unless RECORDED, as are the others */
     uint32_t op;      /* innermost operator or annotation around the call */
     uint32_t node;    /* innermost node of autograd around the call */
