@@ -181,6 +181,23 @@ KEPT = {"cpu_op": OF_HOST, "user_annotation": OF_HOST, "cuda_runtime": ["correla
                    "dtype", "In msg nelems", "Group size"],
         "cuda_sync": [*OF_WORK, "wait_on_stream", "wait_on_cuda_event_record_corr_id"]}
 OF_DEVICES = {"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "cuda_sync"}
+# Made anew by an export: ids and their nesting, and what follows from others.
+REMADE = {"External id", "external id", "Python id", "Python parent id", "Python module id", "queued",
+          "memory bandwidth (GB/s)"}
+# What the model does not hold. Numbers of the profiler itself:
+NOT_HELD = {"Ev Idx", "Record function id", "Profiler Event Index", "Trace iteration", "Trace name",
+            "external ts", "cbid", "cid", "Rank", "Device", "scope",
+            # without content in all these files
+            "Input names", "Output names", "Output dims", "Output type", "Extra arguments", "Module Hierarchy",
+            # of a collective, beside its name, type, size and the number of its ranks
+            "Process Group Name", "Process Group ID", "Process Group Description", "Process Group Ranks",
+            "Global rank start", "Global rank stride", "In split size", "Out split size", "Out msg nelems",
+            # of a kernel that Triton compiled
+            "kernel_backend", "kernel_file", "kernel_hash", "kernel_kwargs", "kernel_name", "num_stages",
+            "num_warps"}
+# The same of a category: what a call of HIP was given. Its kernels and copies have some of it.
+NOT_HELD_OF = {"cuda_runtime": {"block", "grid", "kernel", "shared memory", "bytes", "src", "dst", "ptr", "kind"},
+               "cpu_op": {"stream"}, "kernel": {"kind"}, "gpu_memcpy": {"kind"}, "gpu_memset": {"kind"}}
 OF_MEMORY = ["Device Type", "Device Id", "Addr", "Bytes", "Total Allocated", "Total Reserved"]
 
 
@@ -199,6 +216,21 @@ def _value(value):
         return None
     return json.dumps(float(value) if isinstance(value, (int, decimal.Decimal)) else value,
                       default=float)
+
+
+def _category(event):
+    """Today's name; a step is an annotation in files of all versions."""
+    category = CATEGORIES.get(event["cat"], event["cat"])
+    is_step = event["name"].startswith("ProfilerStep#") and category == "cpu_op"
+    return "user_annotation" if is_step else category
+
+
+def arguments(content):
+    """{category: names of arguments}"""
+    found = collections.defaultdict(set)
+    for event in ranges(content):
+        found[_category(event)] |= set(event.get("args") or {})
+    return found
 
 
 def rows(content):
