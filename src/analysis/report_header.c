@@ -41,6 +41,10 @@ void ss_trust_problem_add(const struct ss_trust_problem *problem, struct ss_sent
     case SS_PROBLEM_NO_SAMPLES:
         ss_sentence_add(out, " holds no samples");
         break;
+    case SS_PROBLEM_MISSING_RANKS:
+        ss_sentence_add(out, ": nothing was recorded of ranks ");
+        ss_sentence_add(out, problem->reason);
+        return;
     }
     add_reason(out, problem->reason);
 }
@@ -141,9 +145,33 @@ static void add_trace_facts(struct header *header, const struct ss_trust_input *
     }
 }
 
+/* "3 of 4 ranks of run 77.0, started by srun". */
+static void add_runs(struct header *header, const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->runs.count; i++) {
+        const struct ss_model_run *run = &model->runs.data[i];
+        struct ss_sentence *fact = add_item(header);
+        ss_sentence_add_count(fact, run->found);
+        if (run->world_size > 0) {
+            ss_sentence_add(fact, " of ");
+            ss_sentence_add_count(fact, run->world_size);
+        }
+        ss_sentence_add(fact, run->world_size == 1 ? " rank" : " ranks");
+        if (run->run_id != 0) {
+            ss_sentence_add(fact, " of run ");
+            ss_sentence_add_name(fact, ss_intern_get(&model->strings, run->run_id));
+        }
+        if (run->launcher != 0 && !run->is_of_nodes) {
+            ss_sentence_add(fact, ", started by ");
+            ss_sentence_add_name(fact, ss_intern_get(&model->strings, run->launcher));
+        }
+    }
+}
+
 static void add_recorded(struct header *header, const struct ss_trust *trust)
 {
     const struct ss_trust_input *all = &trust->all;
+    add_runs(header, trust->selection->model);
     if (trust->inputs.count > 1) {
         add_noun(header, trust->inputs.count, "file", "files");
     }

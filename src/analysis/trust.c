@@ -317,6 +317,17 @@ static void find_problems(struct ss_trust *trust, const struct ss_model *model, 
     }
 }
 
+static void find_missing_ranks(struct ss_trust *trust, const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->runs.count; i++) {
+        const struct ss_model_run *run = &model->runs.data[i];
+        if (run->missing_count > 0) {
+            add_problem(trust, SS_PROBLEM_MISSING_RANKS, ss_model_text(model, run->folder),
+                        ss_model_text(model, run->missing));
+        }
+    }
+}
+
 static void add_up(struct ss_trust_input *all, const struct ss_trust_input *one)
 {
     all->duration_s = one->duration_s > all->duration_s ? one->duration_s : all->duration_s;
@@ -363,6 +374,7 @@ void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection)
     }
     find_warnings(trust, model, true);
     find_warnings(trust, model, false);
+    find_missing_ranks(trust, model);
     struct ss_trust_input *all = &trust->all;
     /* Several files may contain the same process. */
     all->processes = model->processes.count - 1;

@@ -19,7 +19,8 @@ enum ss_trust_problem_kind {
     SS_PROBLEM_CUT,         /* another tool's file ends within its events */
     SS_PROBLEM_FAILED,      /* a source of samples failed */
     SS_PROBLEM_UNAVAILABLE, /* the Python sampler could not run */
-    SS_PROBLEM_NO_SAMPLES
+    SS_PROBLEM_NO_SAMPLES,
+    SS_PROBLEM_MISSING_RANKS /* `reason`: their numbers */
 };
 
 /* Why a report is not the whole truth. */

@@ -25,10 +25,11 @@
 
 static const struct ss_option options[] = {
     {"output", 'o', "FILE",
-     "output file; missing folders are created; %p pid, %h host, %t time, %q{VAR} environment; "
-     "with {epoch}, {batch}, {window}, {rank}… a file for each window of the schedule; - is "
-     "standard output, written at the end (default PROGRAM-TIME-PID.pftrace in the current "
-     "folder)",
+     "output file; missing folders are created; %r rank, %R number of ranks, %l local rank, %n "
+     "node, %j job, %a restart, %p pid, %h host, %t time, %q{VAR} environment; with {epoch}, "
+     "{batch}, {window}, {rank}… a file for each window of the schedule; NAME.stepscope is a "
+     "folder, with a file for each rank; - is standard output, written at the end (default "
+     "PROGRAM-TIME-PID.pftrace in the current folder; of many ranks PROGRAM-RUN.stepscope)",
      "Output", false},
     {"format", 'f', "FORMAT",
      "native, raw, flamegraph, speedscope or chrometrace (default by the file's ending, else "
@@ -56,6 +57,13 @@ static const struct ss_option options[] = {
      "for the output file of a batch job",
      NULL, false},
     {"pid", 'p', "PID", "attach to a running process instead of starting a program", "What", false},
+    {"ranks", 0, "RANKS",
+     "of many ranks, record only these, such as 0,8-15,local0,every:64; localN: local rank N of "
+     "each node; the others run the program as if stepscope were not there",
+     NULL, false},
+    {"max-ranks", 0, "N", "record at most N ranks, the lowest of the selected", NULL, false},
+    {"rank", 0, "RANK[/RANKS]",
+     "the rank of this process, and the number of ranks, where no launcher says so", NULL, false},
     {"rate", 'r', "HZ", "samples per second of every thread (default 100)", NULL, false},
     {"duration", 'd', "SECONDS",
      "stop recording after this time; the program runs on (default: record until it ends)", NULL,
@@ -127,7 +135,9 @@ static const char *const examples[] = {
     "stepscope record -d 30 -p 4242",
     "30 seconds of a running process",
     "stepscope record -- torchrun --nproc-per-node 2 train.py",
-    "every rank, in one file",
+    "every rank of this machine, in one file",
+    "srun stepscope record --ranks local0 -- python train.py",
+    "one rank of each node, in one folder",
     "stepscope record --stats -- python train.py > job.out 2>&1",
     "the tables in a batch job's output",
     NULL};
@@ -438,13 +448,37 @@ static int run_plan(const struct ss_arguments *arguments, struct ss_record_plan 
     ss_exit_as(program_status);
 }
 
+static bool parse_ranks(const struct ss_arguments *arguments, struct ss_record_plan *plan)
+{
+    bool selects = ss_arguments_has(arguments, "ranks") || ss_arguments_has(arguments, "max-ranks");
+    if (selects && plan->record.attach_pid != 0) {
+        ss_cli_usage(arguments, "--pid selects one process: leave out --ranks and --max-ranks");
+        return false;
+    }
+    return ss_record_run_parse(arguments, &plan->run);
+}
+
+/* srun's tasks are children of a daemon, perhaps of another machine's. */
+static void warn_of_srun(const struct ss_record_plan *plan)
+{
+    if (plan->program != NULL && ss_name_launcher(plan->program) == SS_LAUNCHER_SLURM) {
+        ss_log(SS_WARN, "record",
+               "srun starts its tasks outside of this process, where they are not recorded: put "
+               "stepscope behind it, as in srun stepscope record -- PROGRAM");
+    }
+}
+
 static int run(const struct ss_arguments *arguments)
 {
     struct ss_record_plan plan = {0};
     struct ss_error err = {0};
     int code = ss_status_exit_code(SS_E_USAGE);
     if (parse_options(arguments, &plan) && parse_schedule(arguments, &plan) &&
-        parse_target(arguments, &plan)) {
+        parse_ranks(arguments, &plan) && parse_target(arguments, &plan)) {
+        if (plan.record.attach_pid == 0 && !ss_record_run_is_selected(&plan.run)) {
+            ss_launch_unrecorded(&plan.record, NULL, NULL);
+        }
+        warn_of_srun(&plan);
         if (ss_record_plan_choose_paths(arguments, &plan, &err) == SS_OK) {
             code = run_plan(arguments, &plan);
         } else if (plan.record.attach_pid != 0 || err.status == SS_E_USAGE) {

@@ -25,11 +25,23 @@ bool ss_info_is_of_model(const char *path)
     return S_ISDIR(status.st_mode) || (row != NULL && row->kind != SS_INPUT_TRACE);
 }
 
+/* A recorder that was killed, or still records. */
+static bool is_unclosed(const struct ss_model_input *input)
+{
+    return input->kind == SS_INPUT_TRACE && !input->summary.sealed;
+}
+
 const char *ss_info_model_state(const struct ss_model *model)
 {
     for (size_t i = 0; i < model->inputs.count; i++) {
-        if (model->inputs.data[i].skipped.is_cut) {
+        const struct ss_model_input *input = &model->inputs.data[i];
+        if (input->skipped.is_cut || is_unclosed(input)) {
             return "cut short";
+        }
+    }
+    for (size_t i = 0; i < model->runs.count; i++) {
+        if (model->runs.data[i].missing_count > 0) {
+            return "ranks are missing";
         }
     }
     return "complete";
@@ -91,12 +103,38 @@ static void print_text(const struct ss_model *model, const struct ss_info_style 
     }
 }
 
+static void print_runs(const struct ss_model *model, const struct ss_info_style *style)
+{
+    for (size_t i = 0; i < model->runs.count; i++) {
+        const struct ss_model_run *run = &model->runs.data[i];
+        print_text(model, style, "run", run->run_id);
+        print_text(model, style, "launcher", run->launcher);
+        print_key(style, "ranks");
+        fprintf(ss_stdout(), "%u", run->found);
+        if (run->world_size > 0) {
+            fprintf(ss_stdout(), " of %u", run->world_size);
+        }
+        if (run->expected > 0 && run->expected < run->world_size) {
+            fprintf(ss_stdout(), ", of which %u were to be recorded", run->expected);
+        }
+        fprintf(ss_stdout(), ", in %u file%s\n", run->files, run->files == 1 ? "" : "s");
+        if (run->missing_count > 0) {
+            print_text(model, style, "missing ranks", run->missing);
+        }
+        if (run->left_out > 0) {
+            print_key(style, "left out");
+            fprintf(ss_stdout(), "%u file%s of an earlier run\n", run->left_out,
+                    run->left_out == 1 ? "" : "s");
+        }
+    }
+}
+
 static void print_inputs(const struct ss_model *model, const struct ss_info_style *style)
 {
     for (size_t i = 0; i < model->inputs.count; i++) {
         const struct ss_model_input *input = &model->inputs.data[i];
-        if (model->inputs.count > 1) {
-            print_text(model, style, "file", input->path);
+        if (model->inputs.count > 1 || model->runs.count > 0) {
+            print_text(model, style, is_unclosed(input) ? "file, cut short" : "file", input->path);
         }
         if (i == 0 || input->tool != model->inputs.data[i - 1].tool) {
             print_text(model, style, "recorded by", input->tool);
@@ -219,6 +257,7 @@ void ss_info_model_print(const struct ss_model *model, const char *path,
     char *clean = ss_info_text_clean(ss_strview_of(path));
     fprintf(ss_stdout(), "%s%s%s\n", style.bold, clean, style.off);
     ss_free(clean);
+    print_runs(model, &style);
     print_inputs(model, &style);
     print_counts(model, &style);
     print_processes(model, options, &style);
@@ -280,6 +319,23 @@ static json_t *devices_json(const struct ss_model *model)
     return list;
 }
 
+static json_t *runs_json(const struct ss_model *model)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < model->runs.count; i++) {
+        const struct ss_model_run *run = &model->runs.data[i];
+        json_array_append_new(
+            list, json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:o,s:I}", "run_id",
+                            text_json(model, run->run_id), "launcher",
+                            text_json(model, run->launcher), "world_size",
+                            (json_int_t)run->world_size, "ranks", (json_int_t)run->found, "files",
+                            (json_int_t)run->files, "left_out_files", (json_int_t)run->left_out,
+                            "missing_ranks", text_json(model, run->missing),
+                            "missing_rank_count", (json_int_t)run->missing_count));
+    }
+    return list;
+}
+
 json_t *ss_info_model_to_json(const struct ss_model *model, const char *path)
 {
     struct counts counts = count_rows(model);
@@ -293,6 +349,7 @@ json_t *ss_info_model_to_json(const struct ss_model *model, const char *path)
                   (json_int_t)counts.phases, "marks", (json_int_t)counts.marks, "counter_values",
                   (json_int_t)counts.values, "samples", (json_int_t)counts.samples);
     json_object_set_new(file, "tracks", rows);
+    json_object_set_new(file, "runs", runs_json(model));
     json_object_set_new(file, "path", json_string(path));
     return file;
 }

@@ -240,7 +240,8 @@ static void print_line_row(FILE *out, const struct colours *colours, const struc
     ss_strbuf_fini(&location);
 }
 
-static void print_hot_lines(FILE *out, const struct ss_model *model)
+/* `whose`: " of rank 0"; "": of the whole recording. */
+static void print_hot_lines(FILE *out, const struct ss_model *model, const char *whose)
 {
     struct colours colours = colours_of_stderr();
     struct ss_selection selection;
@@ -257,9 +258,9 @@ static void print_hot_lines(FILE *out, const struct ss_model *model)
         struct ss_table table = {0};
         ss_hotspots_table(&selection, &options, &table);
         fprintf(out,
-                "%sHottest lines%s (share of the main threads' wall time and of other "
+                "%sHottest lines%s%s (share of the main threads' wall time and of other "
                 "threads' work)\n",
-                colours.bold, colours.off);
+                colours.bold, whose, colours.off);
         for (size_t row = 0; row < table.row_count; row++) {
             print_line_row(out, &colours, &table, row);
         }
@@ -298,7 +299,7 @@ static void print_job_summary(const struct ss_record_output *output,
     fputc('\n', ss_stderr());
     ss_rank_find(0, &facts);
     if (facts.numbers[SS_RANK] == 0 && !output->stats && !output->in_place) {
-        print_hot_lines(ss_stderr(), model);
+        print_hot_lines(ss_stderr(), model, "");
     }
 }
 
@@ -315,7 +316,7 @@ static void print_summary(const struct ss_record_output *output,
     print_figures(out, output, &result->figures);
     fputc('\n', out);
     if (!output->stats) {
-        print_hot_lines(out, model);
+        print_hot_lines(out, model, "");
     }
     if (output->in_place) {
         fprintf(out, "Written to %s%s%s\n", colours.bold, output_name(output), colours.off);
@@ -365,9 +366,17 @@ static bool has_own_ranges(const struct ss_model *model)
     return false;
 }
 
+/* Of a run, one rank prints the tables of all. */
+static const char *stats_path(const struct ss_record_output *output)
+{
+    return output->run == NULL                       ? output->output_path
+           : ss_record_run_is_first(output->run) ? output->run->folder.folder
+                                                     : NULL;
+}
+
 static void print_stats(const struct ss_record_output *output, const char *path, bool has_ranges)
 {
-    if (output->stats) {
+    if (output->stats && path != NULL) {
         fputc('\n', ss_stderr());
         print_report(NULL, path);
         if (has_ranges) {
@@ -486,6 +495,32 @@ static bool write_output(struct ss_record_output *output, const struct ss_model 
     return true;
 }
 
+/* One for all ranks, also when this one has recorded nothing. */
+static void print_run(const struct ss_record_output *output, const struct ss_record_result *result,
+                      const struct ss_model *model)
+{
+    if (output->quiet || result->exec_errno != 0 || !ss_record_run_is_first(output->run)) {
+        return;
+    }
+    char whose[32];
+    snprintf(whose, sizeof whose, " of rank %u", output->run->facts.numbers[SS_RANK]);
+    ss_record_run_print_summary(output->run);
+    if (!output->stats && model->totals.count > 0) {
+        print_hot_lines(ss_stderr(), model, output->run->folder.is_of_nodes ? " of node 0" : whose);
+        report_missed_torch(model);
+    }
+}
+
+/* Before anything that takes time: the rank that prints the summary waits for it. */
+static void leave_word(struct ss_record_output *output, const struct ss_record_result *result)
+{
+    struct ss_error err = {0};
+    if (output->run != NULL && ss_record_run_finish(output->run, result, &err) != SS_OK) {
+        print_problem("%s", err.message);
+        output->failed = true;
+    }
+}
+
 bool ss_record_output_finish(void *context, const struct ss_record_result *result)
 {
     struct ss_record_output *output = context;
@@ -497,6 +532,7 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
         return finish_windows(output, result);
     }
     report_failure(output, result);
+    leave_word(output, result);
     bool whole = !output->failed;
     struct ss_model model;
     ss_model_init(&model);
@@ -514,14 +550,16 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     bool native = ss_format_is_native(output->format);
     bool unwritten =
         !native && !write_output(output, &model, empty, marked, status == SS_OK && whole);
-    if (!output->quiet && marked && native) {
+    if (output->run != NULL) {
+        print_run(output, result, &model);
+    } else if (!output->quiet && marked && native) {
         print_marks(output, &model);
     } else if (!output->quiet && !empty && !unwritten) {
         print_summary(output, result, &model);
         report_missed_torch(&model);
     }
     if (!unwritten && (marked || !empty)) {
-        print_stats(output, output->output_path, native && has_own_ranges(&model));
+        print_stats(output, stats_path(output), native && has_own_ranges(&model));
     }
     ss_model_fini(&model);
     return output->failed;

@@ -9,6 +9,7 @@
 #include "annot/schedule.h"
 #include "base/error.h"
 #include "cli/formats.h"
+#include "cli/record_run.h"
 #include "record/supervisor.h"
 
 struct ss_record_output {
@@ -20,6 +21,7 @@ struct ss_record_output {
     double rate_hz;
     const struct ss_schedule *schedule; /* NULL: none */
     bool per_window; /* output_path is a template; the files are finished already */
+    const struct ss_record_run *run; /* whose folder has the trace; NULL: a file of its own */
     bool quiet;
     bool keep_native; /* with another format: trace_path is renamed, not removed */
     bool stats;       /* print the tables of `report` too */

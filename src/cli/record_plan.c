@@ -13,6 +13,7 @@
 #include "cli/formats.h"
 #include "cli/record_output.h"
 #include "record/naming.h"
+#include "record/ranks.h"
 #include "record/retained_files.h"
 #include "record/window_files.h"
 #include "record/window_name.h"
@@ -25,6 +26,7 @@ void ss_record_plan_fini(struct ss_record_plan *plan)
     ss_free(plan->trace_path);
     ss_free(plan->command_line);
     ss_free(plan->temporary_folder);
+    ss_run_folder_fini(&plan->run.folder);
 }
 
 /* rmdir() fails, as intended, while the recording is in the folder. */
@@ -255,24 +257,71 @@ static enum ss_status check_overwrite(const struct ss_record_plan *plan, struct 
                     : SS_OK;
 }
 
+/* --- a folder for a run ----------------------------------------------------------------------- */
+
+/* A run's folder, or a file for each window in it. */
+static bool is_of_run(const struct ss_record_plan *plan)
+{
+    return plan->record.attach_pid == 0 && ss_record_run_is_many(&plan->run) &&
+           (plan->per_window || ss_format_is_native(plan->output.format));
+}
+
+static void put_default_name(const struct ss_record_plan *plan, pid_t pid, struct ss_strbuf *name)
+{
+    if (is_of_run(plan)) {
+        ss_run_name(plan->record.program, &plan->run.facts, name);
+        ss_strbuf_append_text(name, ".stepscope");
+    } else {
+        ss_name_default(plan->record.program, pid, name);
+        ss_strbuf_append_text(name, plan->output.format->endings[0]);
+    }
+}
+
+static enum ss_status choose_run_paths(struct ss_record_plan *plan, struct ss_error *err)
+{
+    if (!ss_format_is_native(plan->output.format)) {
+        return ss_fail(err, SS_E_USAGE,
+                       "%s: the folder of a run holds native recordings; leave out --format, and "
+                       "convert them: stepscope export %s",
+                       plan->output_path, plan->output_path);
+    }
+    SS_TRY(ss_record_run_create(&plan->run, plan->output_path, plan->program, err));
+    ss_free(plan->output_path);
+    plan->output_path = ss_strdup(plan->run.folder.trace);
+    plan->trace_path = ss_strdup(plan->run.folder.trace);
+    plan->output.run = &plan->run;
+    return SS_OK;
+}
+
+/* --- the choice ------------------------------------------------------------------------------- */
+
+static enum ss_status expand_name(const struct ss_record_plan *plan, const char *given,
+                                  struct ss_strbuf *name, struct ss_error *err)
+{
+    struct ss_rank_facts facts = plan->run.facts;
+    pid_t target = plan->record.attach_pid;
+    if (target != 0) {
+        ss_rank_find(target, &facts);
+    }
+    pid_t pid = target != 0 ? target : getpid();
+    if (given == NULL) {
+        put_default_name(plan, pid, name);
+        return SS_OK;
+    }
+    return ss_name_expand(given, pid, &facts, name, err);
+}
+
+/* Long: one case for each kind of name. */
 enum ss_status ss_record_plan_choose_paths(const struct ss_arguments *arguments,
                                            struct ss_record_plan *plan, struct ss_error *err)
 {
     const char *given = ss_arguments_get(arguments, "output");
-    bool is_template = false, is_plain = false;
-    pid_t pid = plan->record.attach_pid != 0 ? plan->record.attach_pid : getpid();
     struct ss_strbuf name;
     ss_strbuf_init(&name, 65536);
-    enum ss_status status = SS_OK;
-    if (given != NULL) {
-        status = ss_name_expand(given, pid, &name, err);
-        is_template =
-            status == SS_OK && ss_window_name_is_template(name.data); /* %q{…} is expanded */
-        is_plain = status == SS_OK && !is_template;
-    } else {
-        ss_name_default(plan->record.program, pid, &name);
-        ss_strbuf_append_text(&name, plan->output.format->endings[0]);
-    }
+    enum ss_status status = expand_name(plan, given, &name, err);
+    /* %q{…} is expanded */
+    bool is_template = status == SS_OK && given != NULL && ss_window_name_is_template(name.data);
+    bool is_plain = status == SS_OK && given != NULL && !is_template;
     if (status == SS_OK && plan->per_window && !is_template) {
         put_folder_template(plan, &name);
     }
@@ -285,6 +334,9 @@ enum ss_status ss_record_plan_choose_paths(const struct ss_arguments *arguments,
     plan->record.keep_fd = -1;
     if (is_template || plan->per_window) {
         SS_TRY(choose_window_paths(plan, err));
+    } else if (ss_record_run_is_folder(plan->output_path)) {
+        SS_TRY(choose_run_paths(plan, err));
+        SS_TRY(check_overwrite(plan, err));
     } else {
         SS_TRY(check_overwrite(plan, err));
         SS_TRY(choose_trace_path(plan, err));

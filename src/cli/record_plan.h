@@ -10,6 +10,7 @@
 #include "annot/schedule_text.h"
 #include "cli/command.h"
 #include "cli/record_output.h"
+#include "cli/record_run.h"
 #include "record/options.h"
 
 struct ss_record_plan {
@@ -18,6 +19,7 @@ struct ss_record_plan {
     char schedule_text[SS_SCHEDULE_TEXT_BYTES];
     char torch_text[256];
     struct ss_record_output output;
+    struct ss_record_run run;
     char **program;
     char *output_path, *trace_path, *command_line;
     char *temporary_folder; /* of trace_path, if it cannot be beside the output */

@@ -12,6 +12,7 @@
 #include "model/clock_domains.h"
 #include "model/importer.h"
 #include "model/load_tracks.h"
+#include "model/run_input.h"
 #include "model/time_axis.h"
 
 enum { MAX_FOLDER_FILES = 1 << 20 };
@@ -25,6 +26,14 @@ struct file {
 };
 
 struct files ss_vec_of(struct file);
+
+/* A file or a folder that the user names. */
+struct input {
+    const char *path;
+    size_t end; /* of its files among those of all inputs */
+    bool is_run;
+    struct ss_run_input run;
+};
 
 /* Window files are named after steps: ba7 sorts before ba13. */
 static int compare_files(const void *a, const void *b)
@@ -90,14 +99,43 @@ static enum ss_status list_folder(const char *path, struct files *files, struct 
     return SS_OK;
 }
 
-static enum ss_status list_input(const char *path, struct files *files, struct ss_error *err)
+static void add_file(void *files, const char *path)
+{
+    ss_vec_push((struct files *)files, (struct file){ss_strdup(path), true});
+}
+
+/* The recordings of a run, without those that an earlier run has left in its folder. */
+static enum ss_status list_run(const char *path, struct files *files, struct ss_run_input *run,
+                               struct ss_error *err)
+{
+    size_t first = files->count, remaining = first;
+    SS_TRY(ss_run_input_list(path, add_file, files, err));
+    for (size_t i = first; i < files->count; i++) {
+        if (ss_run_input_has(run, files->data[i].path)) {
+            files->data[remaining++] = files->data[i];
+        } else {
+            ss_free(files->data[i].path);
+            run->left_out++;
+        }
+    }
+    files->count = remaining;
+    if (files->count > first) {
+        qsort(files->data + first, files->count - first, sizeof *files->data, compare_files);
+    }
+    return SS_OK;
+}
+
+static enum ss_status list_input(const char *path, struct files *files, struct input *input,
+                                 struct ss_error *err)
 {
     struct stat status;
     if (stat(path, &status) != 0) {
         return ss_fail_errno(err, errno, "cannot open %s", path);
     }
     if (S_ISDIR(status.st_mode)) {
-        return list_folder(path, files, err);
+        input->is_run = ss_run_input_open(path, &input->run);
+        return input->is_run ? list_run(path, files, &input->run, err)
+                             : list_folder(path, files, err);
     }
     ss_vec_push(files, (struct file){.path = ss_strdup(path)});
     return SS_OK;
@@ -144,7 +182,7 @@ static struct ss_model_load request_of(const struct file *file, const struct ss_
 }
 
 /* Loads the files of one input, of which at least one must be readable. */
-static enum ss_status load_files(struct ss_model *model, const char *input,
+static enum ss_status load_files(struct ss_model *model, struct input *input,
                                  const struct file *files, size_t count,
                                  const struct ss_model_load *load, bool is_resolved,
                                  struct ss_error *err)
@@ -152,11 +190,21 @@ static enum ss_status load_files(struct ss_model *model, const char *input,
     size_t inputs = model->inputs.count;
     for (size_t i = 0; i < count; i++) {
         struct ss_model_load request = request_of(&files[i], load, is_resolved);
+        size_t before = model->inputs.count;
         SS_TRY(load_one(model, &files[i], &request, err));
+        if (input->is_run && model->inputs.count > before) {
+            ss_run_input_loaded(&input->run, files[i].path);
+        }
+    }
+    if (input->is_run) {
+        ss_run_input_finish(&input->run, input->path, model);
     }
     return model->inputs.count > inputs
                ? SS_OK
-               : ss_fail(err, SS_E_EMPTY, "folder %s holds no trace and no raw file", input);
+               : ss_fail(err, SS_E_EMPTY,
+                         input->is_run ? "no rank of the run %s has left a recording"
+                                       : "folder %s holds no trace and no raw file",
+                         input->path);
 }
 
 /* Several files have one origin of times. */
@@ -191,23 +239,27 @@ enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *pa
     static const struct ss_model_load everything = {0};
     const struct ss_model_load *request = load != NULL ? load : &everything;
     struct files all = {0};
-    size_t *ends = ss_alloc_zero(count + 1, sizeof *ends);
+    struct input *inputs = ss_alloc_zero(count + 1, sizeof *inputs);
     enum ss_status status = SS_OK;
     for (size_t i = 0; i < count && status == SS_OK; i++) {
-        status = list_input(paths[i], &all, err);
-        ends[i] = all.count;
+        inputs[i].path = paths[i];
+        status = list_input(paths[i], &all, &inputs[i], err);
+        inputs[i].end = all.count;
     }
     bool is_resolved = status == SS_OK && needs_resolving(&all, request);
     status = is_resolved ? resolve_spans(&all, request, err) : status;
     for (size_t i = 0; i < count && status == SS_OK; i++) {
-        size_t first = i > 0 ? ends[i - 1] : 0;
-        status = load_files(model, paths[i], all.data + first, ends[i] - first, request,
+        size_t first = i > 0 ? inputs[i - 1].end : 0;
+        status = load_files(model, &inputs[i], all.data + first, inputs[i].end - first, request,
                             is_resolved, err);
     }
     ss_load_order_tracks(model);
     ss_clock_domains_finish(model);
+    for (size_t i = 0; i < count; i++) {
+        ss_run_input_close(&inputs[i].run);
+    }
     free_files(&all);
-    ss_free(ends);
+    ss_free(inputs);
     return status;
 }
 

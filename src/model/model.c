@@ -81,6 +81,7 @@ void ss_model_fini(struct ss_model *model)
     ss_vec_fini(&model->streams);
     ss_vec_fini(&model->groups);
     ss_vec_fini(&model->rank_runs);
+    ss_vec_fini(&model->runs);
     ss_vec_fini(&model->counts);
     ss_vec_fini(&model->notes);
     ss_vec_fini(&model->tracks);

@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "platform/procfs.h"
 #include "record/ranks.h"
+#include "record/run_folder.h"
 
 static enum ss_status put_text(struct ss_recording *recording, const char *key, const char *text,
                                struct ss_error *err)
@@ -74,7 +75,13 @@ static enum ss_status put_rank_facts(struct ss_recording *recording, struct ss_e
     if (facts.has[SS_RESTART] && facts.numbers[SS_RESTART] > 0) {
         SS_TRY(put_integer(recording, "restart", facts.numbers[SS_RESTART], err));
     }
-    return SS_OK;
+    struct ss_strbuf run_id;
+    ss_strbuf_init(&run_id, SS_RUN_ID_BYTES);
+    ss_run_id(&facts, &run_id);
+    enum ss_status status =
+        run_id.length > 0 ? put_text(recording, "run_id", run_id.data, err) : SS_OK;
+    ss_strbuf_fini(&run_id);
+    return status;
 }
 
 void ss_record_process_ranks(pid_t pid, struct ss_trace_process *process)

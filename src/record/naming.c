@@ -43,8 +43,48 @@ static enum ss_status append_variable(const char **at, struct ss_strbuf *out, st
     return status;
 }
 
-enum ss_status ss_name_expand(const char *template, pid_t pid, struct ss_strbuf *out,
-                              struct ss_error *err)
+static enum ss_status append_number(char letter, const struct ss_rank_facts *facts,
+                                    struct ss_strbuf *out, struct ss_error *err)
+{
+    static const struct {
+        char letter;
+        enum ss_rank_fact fact;
+        uint32_t alone; /* without a launcher */
+        const char *what;
+    } rows[] = {{'r', SS_RANK, 0, "rank"},
+                {'R', SS_WORLD_SIZE, 1, "number of ranks"},
+                {'l', SS_LOCAL_RANK, 0, "local rank"},
+                {'n', SS_NODE, 0, "number of the node"},
+                {'a', SS_RESTART, 0, "restart"}};
+    size_t i = 0;
+    while (rows[i].letter != letter) {
+        i++;
+    }
+    bool has = facts->has[rows[i].fact];
+    if (!has && facts->has[SS_RANK] && rows[i].fact != SS_RESTART) {
+        return ss_fail(err, SS_E_USAGE,
+                       "%%%c in the output name: %s does not say the %s; use %%r (rank), %%h (host) "
+                       "or %%q{VARIABLE}",
+                       letter, facts->is_explicit ? "--rank" : ss_launcher_name(facts->launcher),
+                       rows[i].what);
+    }
+    ss_strbuf_append_format(out, "%u", has ? facts->numbers[rows[i].fact] : rows[i].alone);
+    return SS_OK;
+}
+
+static enum ss_status append_job(const struct ss_rank_facts *facts, struct ss_strbuf *out,
+                                 struct ss_error *err)
+{
+    if (facts->job[0] == '\0') {
+        return ss_fail(err, SS_E_USAGE, "%%j in the output name: this is no job of Slurm, PBS or "
+                                        "LSF; leave it out, or use %%t (time)");
+    }
+    ss_strbuf_append_text(out, facts->job);
+    return SS_OK;
+}
+
+enum ss_status ss_name_expand(const char *template, pid_t pid, const struct ss_rank_facts *facts,
+                              struct ss_strbuf *out, struct ss_error *err)
 {
     for (const char *at = template; *at != '\0'; at++) {
         if (*at != '%') {
@@ -70,10 +110,21 @@ enum ss_status ss_name_expand(const char *template, pid_t pid, struct ss_strbuf 
         case 'q':
             SS_TRY(append_variable(&at, out, err));
             break;
+        case 'j':
+            SS_TRY(append_job(facts, out, err));
+            break;
+        case 'r':
+        case 'R':
+        case 'l':
+        case 'n':
+        case 'a':
+            SS_TRY(append_number(*at, facts, out, err));
+            break;
         default:
             return ss_fail(err, SS_E_USAGE,
-                           "\"%%%c\" in the output name is not known: use %%p (pid), %%h (host), "
-                           "%%t (time), %%q{VARIABLE} or %%%% for a percent sign",
+                           "\"%%%c\" in the output name is not known: use %%r (rank), %%R (ranks), "
+                           "%%l (local rank), %%n (node), %%j (job), %%a (restart), %%p (pid), %%h "
+                           "(host), %%t (time), %%q{VARIABLE} or %%%% for a percent sign",
                            *at != '\0' ? *at : ' ');
         }
     }
@@ -113,7 +164,16 @@ static const char *python_script(char *const *program)
     return NULL;
 }
 
-void ss_name_default(char *const *program, pid_t pid, struct ss_strbuf *out)
+enum ss_launcher ss_name_launcher(char *const *program)
+{
+    const char *name = program != NULL ? base_name(program[0]) : "";
+    if (is_python(name)) { /* -m MODULE, or the launcher's script */
+        name = python_script(program);
+    }
+    return name != NULL ? ss_launcher_of_program(name) : SS_LAUNCHER_JOB;
+}
+
+void ss_name_program(char *const *program, struct ss_strbuf *out)
 {
     const char *name = program != NULL ? base_name(program[0]) : "attached";
     if (program != NULL && is_python(name)) {
@@ -129,6 +189,11 @@ void ss_name_default(char *const *program, pid_t pid, struct ss_strbuf *out)
         bool plain = isalnum(c) || c == '.' || c == '_' || c == '-' || c >= 0x80;
         ss_strbuf_append_char(out, plain ? name[i] : '_');
     }
+}
+
+void ss_name_default(char *const *program, pid_t pid, struct ss_strbuf *out)
+{
+    ss_name_program(program, out);
     ss_strbuf_append_char(out, '-');
     append_time(out);
     ss_strbuf_append_format(out, "-%d", (int)pid);

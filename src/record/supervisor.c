@@ -58,6 +58,8 @@ static void fill_result(struct supervisor *supervisor, int recorder_status)
     result->recorder_status = recorder_status;
     result->error = shared->error;
     result->figures = shared->figures;
+    result->program_ended = atomic_load(&shared->program_ended);
+    result->program_status = atomic_load(&shared->program_status);
     result->exec_errno = atomic_load(&shared->exec_errno);
     pid_t program = atomic_load(&shared->program_pid);
     result->started = launched(supervisor)

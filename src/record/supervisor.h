@@ -18,6 +18,8 @@ struct ss_record_result {
     bool started;          /* the program, or the attached recording, began */
     bool recorder_died;    /* killed or crashed; `recorder_status` as waitpid gives it */
     int recorder_status;
+    bool program_ended; /* launched, and over with the recording, with… */
+    int program_status; /* …this status, as waitpid gives it */
     bool ran;           /* the program, recorded or not */
     bool reported;      /* the error that it runs unrecorded was printed */
     int exec_errno;     /* the program could not be executed */

@@ -37,12 +37,13 @@ static void default_names_come_from_the_script(void **state)
     expect_name(NULL, "attached-2");
 }
 
-static void expect_expansion(const char *template, const char *expected)
+static void expect_expansion_of(const struct ss_rank_facts *facts, const char *template,
+                                const char *expected)
 {
     struct ss_strbuf name;
     struct ss_error err = {0};
     ss_strbuf_init(&name, 4096);
-    enum ss_status status = ss_name_expand(template, 42, &name, &err);
+    enum ss_status status = ss_name_expand(template, 42, facts, &name, &err);
     if (expected == NULL) {
         assert_int_equal(status, SS_E_USAGE);
         assert_true(strlen(err.message) > 0);
@@ -51,6 +52,48 @@ static void expect_expansion(const char *template, const char *expected)
         assert_string_equal(name.data, expected);
     }
     ss_strbuf_fini(&name);
+}
+
+static void expect_expansion(const char *template, const char *expected)
+{
+    struct ss_rank_facts alone = {.launcher = SS_LAUNCHER_JOB};
+    expect_expansion_of(&alone, template, expected);
+}
+
+static void ranks_expand_where_the_launcher_says_them(void **state)
+{
+    (void)state;
+    static const char srun[] = "SLURM_PROCID=5\0SLURM_STEP_ID=0\0SLURM_STEP_NUM_TASKS=8\0"
+                               "SLURM_LOCALID=1\0SLURM_NODEID=1\0SLURM_JOB_ID=77\0"
+                               "SLURM_RESTART_COUNT=2";
+    static const char mpich[] = "PMI_RANK=5\0PMI_SIZE=8\0MPI_LOCALRANKID=1";
+    struct ss_rank_facts facts;
+    ss_rank_facts_of_environment(srun, sizeof srun, &facts);
+    expect_expansion_of(&facts, "%r-%R-%l-%n-%j-%a.pftrace", "5-8-1-1-77-2.pftrace");
+    ss_rank_facts_of_environment(mpich, sizeof mpich, &facts);
+    expect_expansion_of(&facts, "%r-%R-%l-%a", "5-8-1-0");
+    expect_expansion_of(&facts, "%n", NULL);
+    expect_expansion_of(&facts, "%j", NULL);
+    expect_expansion("%r-%R-%l-%n-%a", "0-1-0-0-0");
+    expect_expansion("%j", NULL);
+}
+
+static void launchers_are_known_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *program[4];
+        enum ss_launcher launcher;
+    } rows[] = {{{"/opt/bin/torchrun", "train.py"}, SS_LAUNCHER_TORCHRUN},
+                {{"python3", "-m", "torch.distributed.run"}, SS_LAUNCHER_TORCHRUN},
+                {{"python", "/venv/bin/accelerate", "launch"}, SS_LAUNCHER_ACCELERATE},
+                {{"srun", "-n2", "hostname"}, SS_LAUNCHER_SLURM},
+                {{"python", "train.py", "torchrun"}, SS_LAUNCHER_JOB},
+                {{"python"}, SS_LAUNCHER_JOB}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(ss_name_launcher((char *const *)rows[i].program), rows[i].launcher);
+    }
+    assert_int_equal(ss_name_launcher(NULL), SS_LAUNCHER_JOB);
 }
 
 static void templates_expand_or_are_refused(void **state)
@@ -137,6 +180,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(default_names_come_from_the_script),
         cmocka_unit_test(templates_expand_or_are_refused),
+        cmocka_unit_test(ranks_expand_where_the_launcher_says_them),
+        cmocka_unit_test(launchers_are_known_by_name),
         cmocka_unit_test(folders_are_created_and_bad_targets_refused),
         cmocka_unit_test(short_names_begin_at_the_package),
     };
