@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which ranks of a run are recorded: "0,8-15,local0,every:64" and at most so many. Each rank decides
- * for itself, without a word to the others. A value; pure functions.
+ * Which ranks of a run are recorded: "0,8-15,local0,every:64" and at most so many. Each rank
+ * decides for itself, without a word to the others. A value; pure functions.
  */
 #ifndef SS_BASE_RANK_SELECTION_H
 #define SS_BASE_RANK_SELECTION_H

@@ -11,6 +11,7 @@
 #include "cli/doctor_checks.h"
 #include "platform/runtime_library.h"
 #include "record/injection.h"
+#include "record/ranks.h"
 #include "record/ring_directory.h"
 #include "record/source_registry.h"
 
@@ -86,6 +87,9 @@ static size_t examine(struct ss_check *findings)
     ss_ring_directory_probe(rings, why_not_first);
     ss_check_rings(rings, why_not_first, &findings[count++]);
 
+    struct ss_rank_facts ranks;
+    ss_rank_find(0, &ranks);
+    ss_check_launcher(&ranks, &findings[count++]);
     ss_check_processes(&host, &findings[count++]);
     ss_check_confinement(&host, &findings[count++]);
     ss_check_machine(&host, &findings[count++]);

@@ -9,14 +9,17 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/secrets.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/formats.h"
+#include "cli/record_job.h"
 #include "cli/record_output.h"
 #include "cli/record_plan.h"
 #include "platform/procfs.h"
 #include "platform/ptrace_access.h"
 #include "record/launch.h"
 #include "record/naming.h"
+#include "record/ranks.h"
 #include "record/retained_files.h"
 #include "record/supervisor.h"
 #include "record/window_files.h"
@@ -64,6 +67,10 @@ static const struct ss_option options[] = {
     {"max-ranks", 0, "N", "record at most N ranks, the lowest of the selected", NULL, false},
     {"rank", 0, "RANK[/RANKS]",
      "the rank of this process, and the number of ranks, where no launcher says so", NULL, false},
+    {"print-job", 0, "SYSTEM",
+     "print the script of a job that records PROGRAM so, and run nothing; SYSTEM is slurm, pbs or "
+     "torchrun",
+     NULL, false},
     {"rate", 'r', "HZ", "samples per second of every thread (default 100)", NULL, false},
     {"duration", 'd', "SECONDS",
      "stop recording after this time; the program runs on (default: record until it ends)", NULL,
@@ -458,10 +465,41 @@ static bool parse_ranks(const struct ss_arguments *arguments, struct ss_record_p
     return ss_record_run_parse(arguments, &plan->run);
 }
 
-/* srun's tasks are children of a daemon, perhaps of another machine's. */
-static void warn_of_srun(const struct ss_record_plan *plan)
+/* false: a script was asked for. */
+static bool is_to_run(const struct ss_arguments *arguments, const struct ss_record_plan *plan,
+                      int *code)
 {
-    if (plan->program != NULL && ss_name_launcher(plan->program) == SS_LAUNCHER_SLURM) {
+    int system;
+    struct ss_strbuf script, own_name;
+    if (!ss_arguments_get_choice(arguments, "print-job", ss_record_jobs, -1, &system)) {
+        return false;
+    }
+    if (system < 0) {
+        return true;
+    }
+    if (plan->program == NULL) {
+        *code = ss_cli_usage(arguments, "--print-job takes a program, not --pid");
+        return false;
+    }
+    ss_strbuf_init(&script, 1 << 20);
+    ss_strbuf_init(&own_name, 65536);
+    ss_record_job_own_name(&own_name);
+    ss_record_job_put(system, own_name.data, arguments, plan->program, &script);
+    bool is_written = fputs(script.data, ss_stdout_data()) >= 0 && fflush(ss_stdout_data()) == 0;
+    *code = is_written ? 0 : ss_status_exit_code(SS_E_IO);
+    ss_strbuf_fini(&own_name);
+    ss_strbuf_fini(&script);
+    return false;
+}
+
+/* srun's tasks are children of a daemon, perhaps of another machine's. */
+static void consider_launcher(const struct ss_record_plan *plan)
+{
+    enum ss_launcher launcher = ss_name_launcher(plan->program);
+    if (launcher != SS_LAUNCHER_JOB) {
+        ss_rank_program_launches();
+    }
+    if (launcher == SS_LAUNCHER_SLURM) {
         ss_log(SS_WARN, "record",
                "srun starts its tasks outside of this process, where they are not recorded: put "
                "stepscope behind it, as in srun stepscope record -- PROGRAM");
@@ -474,11 +512,12 @@ static int run(const struct ss_arguments *arguments)
     struct ss_error err = {0};
     int code = ss_status_exit_code(SS_E_USAGE);
     if (parse_options(arguments, &plan) && parse_schedule(arguments, &plan) &&
-        parse_ranks(arguments, &plan) && parse_target(arguments, &plan)) {
+        parse_ranks(arguments, &plan) && parse_target(arguments, &plan) &&
+        is_to_run(arguments, &plan, &code)) {
         if (plan.record.attach_pid == 0 && !ss_record_run_is_selected(&plan.run)) {
             ss_launch_unrecorded(&plan.record, NULL, NULL);
         }
-        warn_of_srun(&plan);
+        consider_launcher(&plan);
         if (ss_record_plan_choose_paths(arguments, &plan, &err) == SS_OK) {
             code = run_plan(arguments, &plan);
         } else if (plan.record.attach_pid != 0 || err.status == SS_E_USAGE) {

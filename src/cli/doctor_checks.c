@@ -305,6 +305,26 @@ void ss_check_torch(const char *preload, bool has_library, struct ss_check *find
     }
 }
 
+void ss_check_launcher(const struct ss_rank_facts *ranks, struct ss_check *finding)
+{
+    char text[300];
+    ss_rank_facts_text(ranks, text, sizeof text);
+    bool is_many =
+        ranks->has[SS_RANK] && !(ranks->has[SS_WORLD_SIZE] && ranks->numbers[SS_WORLD_SIZE] == 1);
+    if (ranks->has[SS_RANK]) {
+        say(finding, "launcher", SS_CHECK_FACT, "%s%s%s%s", text,
+            ranks->run_id[0] != '\0' ? "; run " : "", ranks->run_id,
+            is_many ? "; all ranks record into one folder" : "");
+    } else if (ranks->job[0] != '\0') {
+        say(finding, "launcher", SS_CHECK_FACT,
+            "job %s, but this process is none of its ranks: srun, mpiexec or torchrun starts them, "
+            "each with a recorder, as in srun stepscope record -- PROGRAM",
+            ranks->job);
+    } else {
+        say(finding, "launcher", SS_CHECK_FACT, "none: a program is recorded as one process");
+    }
+}
+
 void ss_check_machine(const struct ss_host_facts *host, struct ss_check *finding)
 {
     say(finding, "machine", SS_CHECK_FACT, "%s, %d %s usable", host->kernel, host->cores,

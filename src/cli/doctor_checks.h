@@ -4,6 +4,7 @@
 #ifndef SS_CLI_DOCTOR_CHECKS_H
 #define SS_CLI_DOCTOR_CHECKS_H
 
+#include "base/launchers.h"
 #include "platform/host_facts.h"
 #include "platform/ptrace_access.h"
 #include "platform/python_installs.h"
@@ -47,6 +48,8 @@ void ss_check_injection(const char *library, const char *foreign, struct ss_chec
 /* `preload`: preload.so; "": not found. `has_library`: libstepscope, which preload.so loads, is
  * found. */
 void ss_check_torch(const char *preload, bool has_library, struct ss_check *finding);
+/* The rank of this process, and which launcher says so. */
+void ss_check_launcher(const struct ss_rank_facts *ranks, struct ss_check *finding);
 void ss_check_machine(const struct ss_host_facts *host, struct ss_check *finding);
 
 #endif

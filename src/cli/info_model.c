@@ -325,13 +325,13 @@ static json_t *runs_json(const struct ss_model *model)
     for (size_t i = 0; i < model->runs.count; i++) {
         const struct ss_model_run *run = &model->runs.data[i];
         json_array_append_new(
-            list, json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:o,s:I}", "run_id",
-                            text_json(model, run->run_id), "launcher",
-                            text_json(model, run->launcher), "world_size",
-                            (json_int_t)run->world_size, "ranks", (json_int_t)run->found, "files",
-                            (json_int_t)run->files, "left_out_files", (json_int_t)run->left_out,
-                            "missing_ranks", text_json(model, run->missing),
-                            "missing_rank_count", (json_int_t)run->missing_count));
+            list,
+            json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:o,s:I}", "run_id", text_json(model, run->run_id),
+                      "launcher", text_json(model, run->launcher), "world_size",
+                      (json_int_t)run->world_size, "ranks", (json_int_t)run->found, "files",
+                      (json_int_t)run->files, "left_out_files", (json_int_t)run->left_out,
+                      "missing_ranks", text_json(model, run->missing), "missing_rank_count",
+                      (json_int_t)run->missing_count));
     }
     return list;
 }

@@ -369,9 +369,9 @@ static bool has_own_ranges(const struct ss_model *model)
 /* Of a run, one rank prints the tables of all. */
 static const char *stats_path(const struct ss_record_output *output)
 {
-    return output->run == NULL                       ? output->output_path
+    return output->run == NULL                   ? output->output_path
            : ss_record_run_is_first(output->run) ? output->run->folder.folder
-                                                     : NULL;
+                                                 : NULL;
 }
 
 static void print_stats(const struct ss_record_output *output, const char *path, bool has_ranges)
@@ -511,6 +511,19 @@ static void print_run(const struct ss_record_output *output, const struct ss_rec
     }
 }
 
+static void print_end(const struct ss_record_output *output, const struct ss_record_result *result,
+                      const struct ss_model *model, bool has_marks, bool has_samples)
+{
+    if (output->run != NULL) {
+        print_run(output, result, model);
+    } else if (!output->quiet && has_marks) {
+        print_marks(output, model);
+    } else if (!output->quiet && has_samples) {
+        print_summary(output, result, model);
+        report_missed_torch(model);
+    }
+}
+
 /* Before anything that takes time: the rank that prints the summary waits for it. */
 static void leave_word(struct ss_record_output *output, const struct ss_record_result *result)
 {
@@ -550,14 +563,7 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     bool native = ss_format_is_native(output->format);
     bool unwritten =
         !native && !write_output(output, &model, empty, marked, status == SS_OK && whole);
-    if (output->run != NULL) {
-        print_run(output, result, &model);
-    } else if (!output->quiet && marked && native) {
-        print_marks(output, &model);
-    } else if (!output->quiet && !empty && !unwritten) {
-        print_summary(output, result, &model);
-        report_missed_torch(&model);
-    }
+    print_end(output, result, &model, marked && native, !empty && !unwritten);
     if (!unwritten && (marked || !empty)) {
         print_stats(output, stats_path(output), native && has_own_ranges(&model));
     }

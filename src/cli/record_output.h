@@ -20,7 +20,7 @@ struct ss_record_output {
     const char *command_line;
     double rate_hz;
     const struct ss_schedule *schedule; /* NULL: none */
-    bool per_window; /* output_path is a template; the files are finished already */
+    bool per_window;                 /* output_path is a template; the files are finished already */
     const struct ss_record_run *run; /* whose folder has the trace; NULL: a file of its own */
     bool quiet;
     bool keep_native; /* with another format: trace_path is renamed, not removed */

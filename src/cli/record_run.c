@@ -112,7 +112,8 @@ bool ss_record_run_is_first(const struct ss_record_run *run)
 static void print_missing(const struct ss_run_summary *summary, bool is_of_nodes)
 {
     if (summary->missing_count > 0) {
-        fprintf(ss_stderr(), "stepscope: no word of %s %s: still running, killed, or never started\n",
+        fprintf(ss_stderr(),
+                "stepscope: no word of %s %s: still running, killed, or never started\n",
                 is_of_nodes ? "the recorders" : "the ranks", summary->missing);
     }
     if (summary->failed_count > 0) {
@@ -125,7 +126,7 @@ void ss_record_run_print_summary(const struct ss_record_run *run)
 {
     struct ss_run_summary summary;
     bool is_of_nodes = run->folder.is_of_nodes;
-    ss_run_folder_sum(&run->folder, patience_s, &summary);
+    ss_run_folder_sum(&run->folder, NULL, patience_s, &summary);
     uint32_t expected = summary.expected > 0 ? summary.expected : summary.finished;
     fprintf(ss_stderr(), "stepscope: wrote %s: %u of %u %s", run->folder.folder, summary.finished,
             expected, is_of_nodes ? "recorders" : "ranks");

@@ -10,7 +10,7 @@
 struct ss_record_run {
     struct ss_rank_facts facts; /* of this recorder */
     struct ss_rank_selection selection;
-    const char *ranks; /* of the selection, as the user wrote it */
+    const char *ranks;           /* of the selection, as the user wrote it */
     struct ss_run_folder folder; /* its `folder` is NULL: a file of its own */
 };
 

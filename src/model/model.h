@@ -242,13 +242,13 @@ struct ss_model_stream {
 /* The folder of a run that was loaded. */
 struct ss_model_run {
     uint32_t folder, run_id, launcher;
-    bool is_of_nodes;     /* a file for each node, with its ranks */
-    uint32_t world_size;  /* 0: unknown */
-    uint32_t expected;    /* ranks that were to be recorded; 0: unknown */
-    uint32_t found;       /* ranks of the world that are in it */
+    bool is_of_nodes;         /* a file for each node, with its ranks */
+    uint32_t world_size;      /* 0: unknown */
+    uint32_t expected;        /* ranks that were to be recorded; 0: unknown */
+    uint32_t found;           /* ranks of the world that are in it */
     uint32_t files, left_out; /* recordings; those of an earlier run, which are not loaded */
     uint32_t missing_count;
-    uint32_t missing;     /* text: "3, 7-9" */
+    uint32_t missing; /* text: "3, 7-9" */
 };
 
 /* A communication group; row 0 is "none". Its ranks are `run_count` rows of rank_runs. */
@@ -485,11 +485,11 @@ struct ss_model_load {
 
 void ss_model_init(struct ss_model *model);
 void ss_model_fini(struct ss_model *model);
-/* `path` is a trace, a raw file, the folder of a run, or a folder of files (not recursive; no hidden
- * files; sorted by
- * name, numbers by value); the content decides. May be called several times; inputs share a process
- * only by its identity. Unreadable lines of a raw file are reported on stderr and counted; a file
- * without readable content is SS_E_FORMAT. Raw files have no times: a time range fails. */
+/* `path` is a trace, a raw file, the folder of a run, or a folder of files (not recursive; no
+ * hidden files; sorted by name, numbers by value); the content decides. May be called several
+ * times; inputs share a process only by its identity. Unreadable lines of a raw file are reported
+ * on stderr and counted; a file without readable content is SS_E_FORMAT. Raw files have no times: a
+ * time range fails. */
 enum ss_status ss_model_add_input(struct ss_model *model, const char *path,
                                   const struct ss_model_load *load, struct ss_error *err);
 /* Loads several inputs, their traces on one time axis (enum ss_clock_mapping): from_ns and to_ns

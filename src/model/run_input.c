@@ -121,8 +121,7 @@ static enum ss_status list(struct listing *listing, const char *path, int depth,
     enum ss_status status = SS_OK;
     struct ss_strbuf full;
     if (folder == NULL) {
-        return errno == ENOENT ? SS_OK
-                               : ss_fail_errno(err, errno, "cannot open folder %s", path);
+        return errno == ENOENT ? SS_OK : ss_fail_errno(err, errno, "cannot open folder %s", path);
     }
     ss_strbuf_init(&full, MOST_PATH_BYTES);
     for (struct dirent *entry = readdir(folder); entry != NULL && status == SS_OK;
@@ -290,8 +289,7 @@ static void put_row(const struct ss_run_input *run, const char *folder, const st
     ss_strbuf_fini(&text);
 }
 
-void ss_run_input_finish(const struct ss_run_input *run, const char *folder,
-                         struct ss_model *model)
+void ss_run_input_finish(const struct ss_run_input *run, const char *folder, struct ss_model *model)
 {
     struct ranks ranks;
     uint32_t size = run->manifest.world_size < MOST_RANKS ? run->manifest.world_size : 0;

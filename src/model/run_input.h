@@ -10,9 +10,9 @@
 
 struct ss_run_manifest {
     char run_id[128], launcher[64];
-    char ranks[512];        /* the selection, as text */
-    bool is_of_nodes;       /* a file for each node, not for each rank */
-    uint32_t world_size;    /* of recorders; 0: unknown */
+    char ranks[512];     /* the selection, as text */
+    bool is_of_nodes;    /* a file for each node, not for each rank */
+    uint32_t world_size; /* of recorders; 0: unknown */
     uint32_t max_ranks;
 };
 

@@ -62,11 +62,12 @@ static enum ss_status append_number(char letter, const struct ss_rank_facts *fac
     }
     bool has = facts->has[rows[i].fact];
     if (!has && facts->has[SS_RANK] && rows[i].fact != SS_RESTART) {
-        return ss_fail(err, SS_E_USAGE,
-                       "%%%c in the output name: %s does not say the %s; use %%r (rank), %%h (host) "
-                       "or %%q{VARIABLE}",
-                       letter, facts->is_explicit ? "--rank" : ss_launcher_name(facts->launcher),
-                       rows[i].what);
+        return ss_fail(
+            err, SS_E_USAGE,
+            "%%%c in the output name: %s does not say the %s; use %%r (rank), %%h (host) "
+            "or %%q{VARIABLE}",
+            letter, facts->is_explicit ? "--rank" : ss_launcher_name(facts->launcher),
+            rows[i].what);
     }
     ss_strbuf_append_format(out, "%u", has ? facts->numbers[rows[i].fact] : rows[i].alone);
     return SS_OK;
@@ -76,13 +77,15 @@ static enum ss_status append_job(const struct ss_rank_facts *facts, struct ss_st
                                  struct ss_error *err)
 {
     if (facts->job[0] == '\0') {
-        return ss_fail(err, SS_E_USAGE, "%%j in the output name: this is no job of Slurm, PBS or "
-                                        "LSF; leave it out, or use %%t (time)");
+        return ss_fail(err, SS_E_USAGE,
+                       "%%j in the output name: this is no job of Slurm, PBS or "
+                       "LSF; leave it out, or use %%t (time)");
     }
     ss_strbuf_append_text(out, facts->job);
     return SS_OK;
 }
 
+/* Long: one case for each letter. */
 enum ss_status ss_name_expand(const char *template, pid_t pid, const struct ss_rank_facts *facts,
                               struct ss_strbuf *out, struct ss_error *err)
 {

@@ -6,7 +6,7 @@
 
 /* Of the command line; written before the recording starts. */
 static struct {
-    bool is_set;
+    bool is_set, launches;
     uint32_t rank, world_size;
 } given;
 
@@ -15,6 +15,11 @@ void ss_rank_set_own(uint32_t rank, uint32_t world_size)
     given.is_set = true;
     given.rank = rank;
     given.world_size = world_size;
+}
+
+void ss_rank_program_launches(void)
+{
+    given.launches = true;
 }
 
 static void apply_given(struct ss_rank_facts *facts)
@@ -51,11 +56,15 @@ void ss_rank_find(pid_t pid, struct ss_rank_facts *facts)
     } else {
         read_facts(pid, facts);
     }
-    if (given.is_set) {
-        ss_rank_facts_own(&own);
-        if (pid == 0 || are_same_rank(facts, &own)) {
-            apply_given(facts);
-        }
+    if (!given.is_set && (pid == 0 || !given.launches)) {
+        return;
+    }
+    ss_rank_facts_own(&own);
+    bool is_inherited = pid != 0 && are_same_rank(facts, &own);
+    if (is_inherited && given.launches) {
+        *facts = (struct ss_rank_facts){.launcher = SS_LAUNCHER_JOB, .variable = SS_ENV_COUNT};
+    } else if (given.is_set && (pid == 0 || is_inherited)) {
+        apply_given(facts);
     }
 }
 

@@ -13,6 +13,8 @@
 /* The rank that the user gives this process and those that inherit its rank, in place of the
  * launcher's; world_size 0: unknown. Before the recording starts; the recorder inherits it. */
 void ss_rank_set_own(uint32_t rank, uint32_t world_size);
+/* The program is a launcher: what inherits the rank of this process has no rank of its own. */
+void ss_rank_program_launches(void);
 /* Of process `pid`; 0: this one. Facts without a launcher when its environment cannot be read. */
 void ss_rank_find(pid_t pid, struct ss_rank_facts *facts);
 /* Whether the process has its rank from `parent`, which does not have the same itself: it launches

@@ -36,8 +36,8 @@ static pid_t find_launcher(const struct ss_rank_facts *facts, struct ss_procfs_s
         char *block = ss_procfs_environment_block(pid, &length);
         ss_rank_facts_of_environment(block, length, &its);
         ss_free(block);
-        if (length > 0 && (its.variable != facts->variable ||
-                           its.numbers[SS_RANK] != facts->numbers[SS_RANK])) {
+        if (length > 0 &&
+            (its.variable != facts->variable || its.numbers[SS_RANK] != facts->numbers[SS_RANK])) {
             return pid;
         }
         pid = stat->parent_pid;
@@ -239,7 +239,7 @@ enum ss_status ss_run_folder_create(const struct ss_run_folder *run, struct ss_e
 
 static void put_end(json_t *document, const struct ss_record_result *result)
 {
-    const char *end = result->recorder_died            ? "recorder died"
+    const char *end = result->recorder_died             ? "recorder died"
                       : result->end == SS_RECORD_FAILED ? "failed"
                                                         : "complete";
     json_object_set_new(document, "state", json_string(end));

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/rank_selection.h"
 #include "base/strbuf.h"
@@ -31,7 +32,7 @@ struct ss_run_folder {
 };
 
 /* Of the run: facts.run_id, or on one machine the start of the launcher, which `text` gets; "":
- * nothing that all ranks know tells this run from another. */
+ * nothing that all ranks know distinguishes this run from others. */
 void ss_run_id(const struct ss_rank_facts *facts, struct ss_strbuf *text);
 /* "train-77.0": of the program and the run. */
 void ss_run_name(char *const *program, const struct ss_rank_facts *facts, struct ss_strbuf *out);
@@ -55,14 +56,14 @@ struct ss_run_summary {
     uint64_t samples, lost, partial, late, bytes;
     double seconds; /* of the longest */
     uint32_t failed_count;
-    char failed[256];  /* "3 (status 1), 7 (Killed)": the first programs that did not end with 0 */
+    char failed[256]; /* "3 (status 1), 7 (Killed)": the first programs that did not end with 0 */
     uint32_t missing_count;
     char missing[256]; /* "3, 7": the first that left no word of their end */
 };
 
 /* Waits for the other recorders of the run to end: while they hold their files, `patience_s` at
- * most. Then reads what they left. */
-void ss_run_folder_sum(const struct ss_run_folder *run, double patience_s,
-                       struct ss_run_summary *summary);
+ * most. Then reads what they left. `clock`: NULL: the system's. */
+void ss_run_folder_sum(const struct ss_run_folder *run, const struct ss_clock *clock,
+                       double patience_s, struct ss_run_summary *summary);
 
 #endif

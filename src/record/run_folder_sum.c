@@ -83,13 +83,14 @@ static bool drop_ended(const struct ss_run_folder *run, struct others *others)
     return is_one_recording;
 }
 
-/* A rank without a file may be about to start; one whose file nobody holds was killed. */
-static void wait_for(const struct ss_run_folder *run, struct others *others, double patience_s)
+/* A rank without a file may be about to start; one whose file no recorder holds was killed. */
+static void wait_for(const struct ss_run_folder *run, const struct ss_clock *clock,
+                     struct others *others, double patience_s)
 {
-    uint64_t begin_ns = ss_clock_monotonic_ns(), recording_ns = begin_ns;
+    uint64_t begin_ns = ss_clock_now_ns(clock), recording_ns = begin_ns;
     for (;;) {
         bool is_one_recording = drop_ended(run, others);
-        uint64_t now_ns = ss_clock_monotonic_ns();
+        uint64_t now_ns = ss_clock_now_ns(clock);
         recording_ns = is_one_recording ? now_ns : recording_ns;
         if (others->count == 0 || (double)(now_ns - begin_ns) / 1e9 >= patience_s ||
             (double)(now_ns - recording_ns) / 1e9 >= grace_s) {
@@ -146,8 +147,8 @@ static void add_end(struct ss_run_summary *summary, const json_t *piece, uint32_
         add_text(summary->failed, sizeof summary->failed, summary->failed_count++, "%u (%.20s)",
                  number, by_signal);
     } else if (status != 0) {
-        add_text(summary->failed, sizeof summary->failed, summary->failed_count++,
-                 "%u (status %u)", number, (unsigned)status);
+        add_text(summary->failed, sizeof summary->failed, summary->failed_count++, "%u (status %u)",
+                 number, (unsigned)status);
     }
 }
 
@@ -156,10 +157,10 @@ static json_t *read_piece(const struct ss_run_folder *run, uint32_t number, cons
 {
     struct stat info;
     char *path = ss_run_folder_path(run, number, ".json");
-    json_t *piece = stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
-                            info.st_size <= MOST_PIECE_BYTES
-                        ? json_load_file(path, 0, NULL)
-                        : NULL;
+    json_t *piece =
+        stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= MOST_PIECE_BYTES
+            ? json_load_file(path, 0, NULL)
+            : NULL;
     ss_free(path);
     const char *its_run = json_string_value(json_object_get(piece, "run_id"));
     if (its_run != NULL && strcmp(its_run, run_id) == 0) {
@@ -174,8 +175,7 @@ static void add_piece(const struct ss_run_folder *run, uint32_t number, const ch
 {
     json_t *piece = read_piece(run, number, run_id);
     if (piece == NULL) {
-        add_text(summary->missing, sizeof summary->missing, summary->missing_count++, "%u",
-                 number);
+        add_text(summary->missing, sizeof summary->missing, summary->missing_count++, "%u", number);
         return;
     }
     const char *host = json_string_value(json_object_get(piece, "host"));
@@ -192,20 +192,20 @@ static void add_piece(const struct ss_run_folder *run, uint32_t number, const ch
     json_decref(piece);
 }
 
-void ss_run_folder_sum(const struct ss_run_folder *run, double patience_s,
-                       struct ss_run_summary *summary)
+void ss_run_folder_sum(const struct ss_run_folder *run, const struct ss_clock *clock,
+                       double patience_s, struct ss_run_summary *summary)
 {
     struct others expected = {0}, others = {0};
     struct hosts hosts = {0};
     struct ss_strbuf run_id;
     bool has_size = run->facts.has[SS_RANK] && run->facts.has[SS_WORLD_SIZE];
-    *summary = (struct ss_run_summary){.world_size =
-                                           has_size ? run->facts.numbers[SS_WORLD_SIZE] : 0};
+    *summary =
+        (struct ss_run_summary){.world_size = has_size ? run->facts.numbers[SS_WORLD_SIZE] : 0};
     find_expected(run, summary->world_size, &expected);
     for (size_t i = 0; i < expected.count; i++) {
         ss_vec_push(&others, expected.data[i]);
     }
-    wait_for(run, &others, patience_s);
+    wait_for(run, clock, &others, patience_s);
     summary->expected = (uint32_t)expected.count;
     if (!has_size) {
         ss_vec_push(&expected, run->facts.numbers[SS_RANK]);

@@ -15,9 +15,8 @@ static struct ss_rank_facts facts_of(uint32_t rank)
 {
     return (struct ss_rank_facts){
         .has = {[SS_RANK] = true, [SS_LOCAL_RANK] = true, [SS_LOCAL_WORLD_SIZE] = true},
-        .numbers = {[SS_RANK] = rank,
-                    [SS_LOCAL_RANK] = rank % PER_NODE,
-                    [SS_LOCAL_WORLD_SIZE] = PER_NODE}};
+        .numbers = {
+            [SS_RANK] = rank, [SS_LOCAL_RANK] = rank % PER_NODE, [SS_LOCAL_WORLD_SIZE] = PER_NODE}};
 }
 
 static const struct row {
@@ -82,9 +81,9 @@ static void test_nodes_by_number_come_before_those_by_size(void **state)
 static void test_what_is_no_selection(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"x",       ",",      "1,",       "3-1", "every:0", "every:",
-                                      "local",   "local-1", "-1",      "1-",  "0x10",    "1 2",
-                                      "1,local", "all,1",  "99999999999"};
+    static const char *const bad[] = {"x",      ",",     "1,",      "3-1",   "every:0",
+                                      "every:", "local", "local-1", "-1",    "1-",
+                                      "0x10",   "1 2",   "1,local", "all,1", "99999999999"};
     struct ss_rank_selection selection;
     struct ss_error err;
     char many[400] = "0";
