@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/version.h"
 #include "platform/procfs.h"
+#include "record/naming.h"
 #include "record/ranks.h"
 #include "record/run_folder.h"
 
@@ -56,13 +57,16 @@ static enum ss_status put_host(struct ss_recording *recording, const char *name,
                : SS_OK;
 }
 
-/* Of the recorder itself, which its launcher counts as one of the ranks. */
-static enum ss_status put_rank_facts(struct ss_recording *recording, struct ss_error *err)
+/* Of the recorder itself, which its launcher counts as one of the ranks; if its program is another
+ * launcher, the ranks are that one's children, and this is a task. */
+static enum ss_status put_rank_facts(struct ss_recording *recording,
+                                     const struct ss_record_options *options, struct ss_error *err)
 {
+    bool is_task = ss_name_launcher(options->program) != SS_LAUNCHER_JOB;
     struct ss_rank_facts facts;
     ss_rank_find(0, &facts);
     if (facts.has[SS_RANK]) {
-        SS_TRY(put_integer(recording, "rank", facts.numbers[SS_RANK], err));
+        SS_TRY(put_integer(recording, is_task ? "task" : "rank", facts.numbers[SS_RANK], err));
         SS_TRY(put_text(recording, "launcher",
                         facts.is_explicit ? "--rank" : ss_launcher_name(facts.launcher), err));
     }
@@ -70,7 +74,8 @@ static enum ss_status put_rank_facts(struct ss_recording *recording, struct ss_e
         SS_TRY(put_text(recording, "rank_variable", ss_env_name(facts.variable), err));
     }
     if (facts.has[SS_WORLD_SIZE]) {
-        SS_TRY(put_integer(recording, "world_size", facts.numbers[SS_WORLD_SIZE], err));
+        SS_TRY(put_integer(recording, is_task ? "tasks" : "world_size",
+                           facts.numbers[SS_WORLD_SIZE], err));
     }
     if (facts.has[SS_RESTART] && facts.numbers[SS_RESTART] > 0) {
         SS_TRY(put_integer(recording, "restart", facts.numbers[SS_RESTART], err));
@@ -132,5 +137,5 @@ enum ss_status ss_record_facts_write(struct ss_recording *recording,
     SS_TRY(put_integer(recording, "follow_children", options->follow_children, err));
     SS_TRY(put_integer(recording, "start_realtime_ns", (int64_t)clock.realtime_ns, err));
     SS_TRY(put_machine(recording, err));
-    return put_rank_facts(recording, err);
+    return put_rank_facts(recording, options, err);
 }

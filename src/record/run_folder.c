@@ -186,7 +186,8 @@ static enum ss_status put_file(const char *path, const char *text, struct ss_err
     ss_strbuf_append(&name, path, (size_t)(slash - path) + 1);
     ss_strbuf_append_format(&name, ".%s.%s-%d", slash + 1, host, (int)getpid());
     enum ss_status status = SS_OK;
-    int fd = open(name.data, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    unlink(name.data); /* of a process with our pid that was killed */
+    int fd = open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
         status = ss_fail_errno(err, errno, "cannot write %s", name.data);
     } else if (write_all(fd, text, strlen(text)) != SS_OK || rename(name.data, path) != 0) {
