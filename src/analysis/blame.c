@@ -104,8 +104,8 @@ static void scan_row(const struct scan *scan, size_t row, bool only_steady)
     struct ss_blame *blame = scan->blame;
     bool counts = collective->is_steady || !only_steady;
     uint32_t culprit = collective->last;
-    if (!collective->is_whole || collective->is_violated) {
-        blame->unresolved += counts;
+    if (!ss_collective_counts(collective)) {
+        blame->unresolved += counts && collective->synchronises;
         return;
     }
     if (counts && ss_collective_is_resolved(collective)) {

@@ -25,6 +25,7 @@ static const struct ss_column columns[SS_COLLECTIVE_COLUMNS] = {
 static const char *note_of(const struct ss_collective *row)
 {
     return !row->is_whole                    ? "ranks are missing"
+           : !row->synchronises              ? "goes one way"
            : row->is_violated                ? "ends before the last arrival"
            : !ss_collective_is_resolved(row) ? "below resolution"
                                              : NULL;

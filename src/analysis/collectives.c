@@ -222,7 +222,8 @@ static void judge(struct ss_collectives *collectives, const struct ss_model *mod
             row->error_ns = error_ns > row->error_ns ? error_ns : row->error_ns;
             row->certain_ns += wait_ns > error_ns ? wait_ns : 0;
         }
-        row->is_violated = row->first_end_ns + row->error_ns < row->last_ns;
+        row->synchronises = ss_rank_call_synchronises(model, calls);
+        row->is_violated = row->synchronises && row->first_end_ns + row->error_ns < row->last_ns;
         collectives->violated += row->is_violated;
     }
 }
@@ -251,7 +252,7 @@ static void sum_steady(struct ss_collectives *collectives, const struct ss_model
         struct ss_collective *row = &collectives->rows.data[i];
         const struct ss_step *step = ss_step_at(training, row->last, row->last_ns);
         row->is_steady = step != NULL && step->kind == SS_STEP_STEADY;
-        if (row->is_steady && row->is_whole && !row->is_violated) {
+        if (row->is_steady && ss_collective_counts(row)) {
             collectives->steady++;
             collectives->steady_wait_ns += row->certain_ns;
             times_last[row->last] += ss_collective_is_resolved(row);

@@ -26,6 +26,7 @@ struct ss_collective {
     uint64_t certain_ns;    /* of it, the waits that are longer than the error */
     uint64_t error_ns;      /* largest error of the last rank's clock against another's */
     uint64_t last_error_ns; /* against that of the second */
+    bool synchronises;      /* all ranks wait for each other; else nothing is said of waits */
     bool is_whole;          /* no rank of its group is missing */
     bool is_steady;         /* the last arrival is in a steady-state step */
     bool is_violated;       /* a rank ends before another arrives, by more than the error */
@@ -54,11 +55,16 @@ void ss_collectives_fini(struct ss_collectives *collectives);
 /* The combined error of the clocks of two processes. */
 uint64_t ss_collectives_error_ns(const struct ss_collectives *collectives,
                                  const struct ss_model *model, uint32_t a, uint32_t b);
-/* Whether anything may be said of who was last: it is whole, in order, and the last rank is behind
- * the second by more than the error. */
+/* Whether its waits count: it is whole, in order, and all wait for each other. */
+static inline bool ss_collective_counts(const struct ss_collective *row)
+{
+    return row->is_whole && !row->is_violated && row->synchronises;
+}
+/* Whether anything may be said of who was last: it counts, and the last rank is behind the second
+ * by more than the error. */
 static inline bool ss_collective_is_resolved(const struct ss_collective *row)
 {
-    return row->is_whole && !row->is_violated && row->last_ns - row->second_ns > row->last_error_ns;
+    return ss_collective_counts(row) && row->last_ns - row->second_ns > row->last_error_ns;
 }
 
 #endif

@@ -41,6 +41,25 @@ struct ss_strview ss_rank_call_kind(const struct ss_model *model, const struct s
     return ss_kernel_base_name(name);
 }
 
+bool ss_rank_call_synchronises(const struct ss_model *model, const struct ss_rank_call *call)
+{
+    static const char *const one_way[] = {"broadcast", "reduce",     "scatter",    "gather",
+                                          "Broadcast", "_broadcast", "_reduce_oop"};
+    static const char *const kernels[] = {"Kernel_Broadcast", "Kernel_Reduce_"};
+    struct ss_strview kind = ss_rank_call_kind(model, call);
+    for (size_t i = 0; i < sizeof one_way / sizeof *one_way; i++) {
+        if (ss_strview_equal(kind, ss_strview_of(one_way[i]))) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        if (memmem(kind.data, kind.length, kernels[i], strlen(kernels[i])) != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int64_t ss_rank_call_bytes(const struct ss_model *model, const struct ss_rank_call *call)
 {
     const struct ss_model_range *range = &model->ranges.data[call->range];

@@ -37,6 +37,9 @@ void ss_rank_calls_fini(struct ss_rank_calls *calls);
 int64_t ss_rank_of(const struct ss_model *model, uint32_t process);
 /* "all_reduce", or the base name of a kernel. */
 struct ss_strview ss_rank_call_kind(const struct ss_model *model, const struct ss_rank_call *call);
+/* Whether all of its ranks wait for each other. A broadcast, a scatter, a reduction to one rank and
+ * a gather go one way: ranks may leave before others arrive. */
+bool ss_rank_call_synchronises(const struct ss_model *model, const struct ss_rank_call *call);
 /* What it transfers; -1: unknown. */
 int64_t ss_rank_call_bytes(const struct ss_model *model, const struct ss_rank_call *call);
 

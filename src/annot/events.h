@@ -164,6 +164,36 @@ static inline uint64_t ss_event_begin(uint32_t domain, uint32_t name, struct ss_
     return more[0].value;
 }
 
+/* What is known of a collective. */
+struct ss_event_collective {
+    uint32_t group, datatype; /* names; datatype 0: unknown */
+    uint32_t size;            /* ranks of the group */
+    int64_t sequence;
+    int64_t bytes; /* -1: unknown */
+    int64_t root;  /* a rank of the world; -1: none, or unknown */
+};
+
+/* As ss_event_begin. */
+static inline uint64_t ss_event_begin_collective(uint32_t domain, uint32_t name,
+                                                 const struct ss_event_collective *collective)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_RANGES, &stamp);
+    if (thread == NULL) {
+        return 0;
+    }
+    bool has_root = collective->root >= 0 && collective->root < UINT16_MAX;
+    uint32_t root = has_root ? (uint32_t)collective->root + 1 : 0;
+    struct ss_ring_extra more[3] = {
+        {ss_process_new_id(), collective->datatype},
+        {(uint64_t)collective->sequence, collective->group | (uint64_t)(collective->size & 0xffffff)
+                                                                 << 24},
+        {(uint64_t)collective->bytes, collective->bytes >= 0}};
+    ss_ring_write_more(&thread->ring, stamp,
+                       ss_ring_head_word(SS_RING_COLLECTIVE, 3, domain, root, name), more, 3);
+    return more[0].value;
+}
+
 static inline void ss_event_end(uint64_t id)
 {
     uint64_t stamp;

@@ -16,6 +16,7 @@
 #include "base/device_api.h"
 #include "base/shared_names.h"
 #include "inject/torch_check.h"
+#include "inject/torch_collectives.h"
 #include "inject/torch_copies.h"
 #include "inject/torch_cost.h"
 #include "inject/torch_library.h"
@@ -163,13 +164,23 @@ static struct collective {
     _Atomic uint64_t id;
 } collectives[MAX_COLLECTIVES];
 
-static void begin_collective(const struct ss_torch_call *call, uint32_t name)
+static uint64_t begin_event(const char *text, uint32_t name)
 {
-    for (size_t i = 0; i < MAX_COLLECTIVES; i++) {
+    struct ss_event_collective collective;
+    return ss_torch_collective_next(text, &collective)
+               ? ss_event_begin_collective(domain, name, &collective)
+               : ss_event_begin(domain, name, (struct ss_event_value){0});
+}
+
+static void begin_collective(const struct ss_torch_call *call)
+{
+    const char *text = ss_torch_library.name_of(call);
+    bool is_on = ss_event_is_on(SS_RING_GATE_RANGES);
+    uint64_t id = begin_event(text, is_on ? name_in(&kinds[COLLECTIVE], text) : 0);
+    for (size_t i = 0; i < MAX_COLLECTIVES && id != 0; i++) {
         const struct ss_torch_call *expected = NULL;
         if (atomic_compare_exchange_strong(&collectives[i].call, &expected, call)) {
-            atomic_store(&collectives[i].id,
-                         ss_event_begin(domain, name, (struct ss_event_value){0}));
+            atomic_store(&collectives[i].id, id);
             return;
         }
     }
@@ -188,15 +199,15 @@ static void end_collective(const struct ss_torch_call *call)
     }
 }
 
+static bool is_collective(const struct ss_torch_call *call)
+{
+    return ss_collective_scope(ss_strview_of(ss_torch_library.name_of(call)));
+}
+
 static void **on_scope(void **context, const struct ss_torch_call *call)
 {
     *context = NULL;
-    const char *name = ss_torch_library.name_of(call);
-    if (ss_collective_scope(ss_strview_of(name))) {
-        if (ss_event_is_on(SS_RING_GATE_RANGES)) {
-            begin_collective(call, name_in(&kinds[COLLECTIVE], name));
-        }
-    } else {
+    if (!is_collective(call)) {
         begin(call, &kinds[SCOPE]);
     }
     return context;
@@ -204,10 +215,26 @@ static void **on_scope(void **context, const struct ss_torch_call *call)
 
 static void on_scope_end(const struct ss_torch_call *call, void *context)
 {
-    if (ss_collective_scope(ss_strview_of(ss_torch_library.name_of(call)))) {
-        end_collective(call);
-    } else {
+    if (!is_collective(call)) {
         on_end(call, context);
+    }
+}
+
+/* Collectives are recorded in all steps. */
+static void **on_collective(void **context, const struct ss_torch_call *call)
+{
+    *context = NULL;
+    if (is_collective(call)) {
+        begin_collective(call);
+    }
+    return context;
+}
+
+static void on_collective_end(const struct ss_torch_call *call, void *context)
+{
+    (void)context;
+    if (is_collective(call)) {
+        end_collective(call);
     }
 }
 
@@ -244,6 +271,18 @@ static void set_enabled(bool on)
         }
     }
     duty_cycle.is_on = on;
+}
+
+/* Until the process ends: what happens while nothing is recorded counts, too. */
+static void observe_collectives(void)
+{
+    static const struct ss_torch_observer observer = {on_collective, on_collective_end, 1,
+                                                      .scopes[SS_TORCH_USER_SCOPE] = true};
+    static bool is_on;
+    if (!is_on) {
+        ss_torch_library.add(observer);
+        is_on = true;
+    }
 }
 
 /* The credit that recording the next step requires: the cost of one, plus or minus half of it. */
@@ -333,6 +372,7 @@ void ss_torch_operators_start(bool all)
     domain = ss_define_domain("torch", 5);
     copying_name = ss_torch_copies_init() ? name_in(&kinds[OPERATOR], "aten::_to_copy") : 0;
     set_enabled(true);
+    observe_collectives();
 }
 
 void ss_torch_operators_stop(void)

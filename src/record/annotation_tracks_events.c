@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/shared_names.h"
 #include "record/annotation_tracks_inside.h"
+#include "trace/event_fields.h"
 
 enum { MAX_ASYNC = 65536, MAX_EARLY_ENDS = 4096 };
 
@@ -148,13 +149,79 @@ static struct ss_track_async_range *find_async(struct ss_annotation_tracks *trac
     return range;
 }
 
+static enum ss_group_kind group_kind_of(struct ss_strview scope)
+{
+    static const struct {
+        const char *prefix;
+        enum ss_group_kind kind;
+    } kinds[] = {{"gloo:", SS_GROUP_GLOO}, {"nccl:", SS_GROUP_NCCL}, {"mpi:", SS_GROUP_MPI}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t length = strlen(kinds[i].prefix);
+        if (scope.length > length && memcmp(scope.data, kinds[i].prefix, length) == 0) {
+            return kinds[i].kind;
+        }
+    }
+    return SS_GROUP_OTHER;
+}
+
+/* The group of a collective, defined on first use; 0: unknown. */
+static uint32_t group_of(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
+{
+    uint32_t name = event->collective.group;
+    if (name == 0 || name >= tracks->name_entries.count || event->name == 0) {
+        return 0;
+    }
+    struct ss_track_name_entry *entry = &tracks->name_entries.data[name];
+    if (entry->group == 0) {
+        struct ss_error err = {0};
+        struct ss_trace_group group = {.ref = ++tracks->context->group_refs,
+                                       .kind = group_kind_of(ss_tracks_text(
+                                           tracks, tracks->name_entries.data[event->name].text)),
+                                       .name = ss_tracks_text(tracks, entry->text),
+                                       .size = event->collective.size};
+        ss_record_context_check(tracks->context,
+                                ss_recording_group(tracks->context->recording, &group, &err), &err);
+        entry->group = group.ref;
+    }
+    return entry->group;
+}
+
+enum { COLLECTIVE_FIELDS = 4 };
+
+static uint32_t put_collective(struct ss_annotation_tracks *tracks,
+                               const struct ss_annot_event *event, struct ss_event_value *fields)
+{
+    uint32_t count = 0, group = group_of(tracks, event);
+    if (group == 0) {
+        return 0;
+    }
+    fields[count++] =
+        (struct ss_event_value){SS_EVENT_FIELD_group, {SS_VALUE_UINT, {.natural = group}}};
+    fields[count++] = (struct ss_event_value){
+        SS_EVENT_FIELD_sequence, {SS_VALUE_INT, {.integer = event->collective.sequence}}};
+    uint32_t datatype = event->collective.datatype;
+    if (datatype != 0 && datatype < tracks->name_entries.count) {
+        struct ss_strview text = ss_tracks_text(tracks, tracks->name_entries.data[datatype].text);
+        fields[count++] =
+            (struct ss_event_value){SS_EVENT_FIELD_datatype, {SS_VALUE_TEXT, {.text = text}}};
+    }
+    if (event->collective.root >= 0) {
+        fields[count++] = (struct ss_event_value){
+            SS_EVENT_FIELD_root, {SS_VALUE_UINT, {.natural = (uint64_t)event->collective.root}}};
+    }
+    return count;
+}
+
 static void begin_async(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
 {
+    struct ss_event_value fields[COLLECTIVE_FIELDS];
     struct ss_trace_event record = {.time_ns = event->time_ns,
                                     .track_ref = ss_tracks_of_async(tracks, event->domain),
                                     .name_ref = ss_tracks_name_ref(tracks, event->name),
                                     .kind = SS_EVENT_BEGIN,
-                                    .payload = payload_of(tracks, event)};
+                                    .payload = payload_of(tracks, event),
+                                    .fields = fields,
+                                    .field_count = put_collective(tracks, event, fields)};
     struct ss_error err = {0};
     bool accepted = false;
     if (HASH_COUNT(tracks->async) < MAX_ASYNC && find_async(tracks, event->id) == NULL) {

@@ -18,6 +18,7 @@ struct ss_track_name_entry {
     uint32_t unit;
     enum ss_ring_counter counter;
     enum ss_quantity quantity;
+    uint32_t group; /* ref of the communication group with this name */
 };
 
 struct ss_track_lane {

@@ -200,7 +200,7 @@ static const bool is_valid_head[256] = {
     WITH_1(SS_RING_COUNT),       WITH_2(SS_RING_COUNT), WITH_1(SS_RING_STEP),
     WITH_1(SS_RING_EPOCH),       WITH_0(SS_RING_PHASE), WITH_1(SS_RING_WINDOW),
     WITH_2(SS_RING_WINDOW),      WITH_1(SS_RING_FACT),  WITH_0(SS_RING_THREAD_NAME),
-    WITH_1(SS_RING_THREAD_NAME), WITH_2(SS_RING_LINE)};
+    WITH_1(SS_RING_THREAD_NAME), WITH_2(SS_RING_LINE),  WITH_3(SS_RING_COLLECTIVE)};
 
 static inline void decode_head(struct ss_ring_record *record, const struct slot_copy *head)
 {

@@ -55,6 +55,13 @@ struct ss_annot_event {
     bool unseen_begin; /* RANGE_BEGIN, from record/window_filter.h: began before the window */
     enum ss_ring_value value_type;
     uint64_t value; /* for a double: its bits */
+    /* ASYNC_BEGIN of a collective whose group is known; its value are the bytes. */
+    struct {
+        uint32_t group, datatype; /* names; group 0: not known */
+        uint32_t size;            /* of the group; 0: unknown */
+        int64_t sequence;
+        int64_t root; /* -1: none */
+    } collective;
 };
 
 /* A name and its attributes; emitted again when they change. */

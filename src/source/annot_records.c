@@ -255,16 +255,36 @@ static void set_window(struct ss_annot *annot, const struct ss_ring_record *reco
         record->more > 1 && record->value[1] < UINT32_MAX ? (uint32_t)record->value[1] : 0;
 }
 
+static void set_collective(struct ss_annot *annot, const struct ss_ring_record *record,
+                           struct ss_annot_event *event)
+{
+    event->id = record->value[0];
+    event->collective.datatype = known_name(annot, (uint32_t)(record->extra[0] & 0xffffff));
+    event->collective.sequence = (int64_t)record->value[1];
+    event->collective.group = known_name(annot, (uint32_t)(record->extra[1] & 0xffffff));
+    event->collective.size = (uint32_t)(record->extra[1] >> 24 & 0xffffff);
+    event->collective.root = (int64_t)record->detail - 1;
+    event->value = record->value[2];
+    event->value_type = record->extra[2] == 1 ? SS_RING_VALUE_SIGNED : SS_RING_VALUE_NONE;
+}
+
 /* Long: one case for each type of record with data of its own. */
 void ss_annot_on_record(struct ss_annot *annot, uint32_t number, const struct ss_ring_record *raw)
 {
     static const enum ss_annot_kind kinds[SS_RING_TYPE_COUNT] = {
-        [SS_RING_MARK] = SS_ANNOT_MARK,     [SS_RING_COUNT] = SS_ANNOT_COUNT,
-        [SS_RING_STEP] = SS_ANNOT_STEP,     [SS_RING_EPOCH] = SS_ANNOT_EPOCH,
-        [SS_RING_PHASE] = SS_ANNOT_PHASE,   [SS_RING_THREAD_NAME] = SS_ANNOT_THREAD_NAME,
-        [SS_RING_FACT] = SS_ANNOT_FACT,     [SS_RING_FLOW] = SS_ANNOT_FLOW,
-        [SS_RING_WINDOW] = SS_ANNOT_WINDOW, [SS_RING_BEGIN] = SS_ANNOT_ASYNC_BEGIN,
-        [SS_RING_END] = SS_ANNOT_ASYNC_END, [SS_RING_LINE] = SS_ANNOT_LINE};
+        [SS_RING_MARK] = SS_ANNOT_MARK,
+        [SS_RING_COUNT] = SS_ANNOT_COUNT,
+        [SS_RING_STEP] = SS_ANNOT_STEP,
+        [SS_RING_EPOCH] = SS_ANNOT_EPOCH,
+        [SS_RING_PHASE] = SS_ANNOT_PHASE,
+        [SS_RING_THREAD_NAME] = SS_ANNOT_THREAD_NAME,
+        [SS_RING_FACT] = SS_ANNOT_FACT,
+        [SS_RING_FLOW] = SS_ANNOT_FLOW,
+        [SS_RING_WINDOW] = SS_ANNOT_WINDOW,
+        [SS_RING_BEGIN] = SS_ANNOT_ASYNC_BEGIN,
+        [SS_RING_END] = SS_ANNOT_ASYNC_END,
+        [SS_RING_LINE] = SS_ANNOT_LINE,
+        [SS_RING_COLLECTIVE] = SS_ANNOT_ASYNC_BEGIN};
     struct ss_annot_lane *lane = &annot->lanes.data[number];
     struct ss_ring_record own;
     const struct ss_ring_record *record = raw;
@@ -286,6 +306,9 @@ void ss_annot_on_record(struct ss_annot *annot, uint32_t number, const struct ss
     case SS_RING_END:
         event.id = record->value[0];
         set_value(annot, record, 1, &event);
+        break;
+    case SS_RING_COLLECTIVE:
+        set_collective(annot, record, &event);
         break;
     case SS_RING_FLOW:
         event.id = record->value[0];

@@ -224,14 +224,14 @@ static void an_end_before_an_arrival_is_counted_and_left_out(void **state)
 static void without_numbers_the_order_matches(void **state)
 {
     (void)state;
-    static const struct call calls[] = {{0, NULL, 0, 10, 21, "gloo:broadcast"},
+    static const struct call calls[] = {{0, NULL, 0, 10, 21, "gloo:all_gather"},
                                         {0, NULL, 0, 30, 51, "gloo:all_reduce"},
-                                        {1, NULL, 0, 20, 21, "gloo:broadcast"},
+                                        {1, NULL, 0, 20, 21, "gloo:all_gather"},
                                         {1, NULL, 0, 50, 51, "gloo:all_reduce"}};
-    static const struct call others[] = {{0, NULL, 0, 10, 21, "gloo:broadcast"},
+    static const struct call others[] = {{0, NULL, 0, 10, 21, "gloo:all_gather"},
                                          {0, NULL, 0, 30, 51, "gloo:all_reduce"},
                                          {1, NULL, 0, 20, 21, "gloo:all_reduce"},
-                                         {1, NULL, 0, 50, 51, "gloo:broadcast"}};
+                                         {1, NULL, 0, 50, 51, "gloo:all_gather"}};
     struct made made;
     BEGIN(&made, 2, calls);
     find(&made);
@@ -259,6 +259,21 @@ static void sends_and_queued_calls_are_no_collectives(void **state)
     end(&made);
 }
 
+static void a_broadcast_makes_none_wait(void **state)
+{
+    (void)state;
+    static const struct call calls[] = {{0, "a", 1, 10, 12, "gloo:broadcast"},
+                                        {1, "a", 1, 30, 32, "gloo:broadcast"}};
+    struct made made;
+    BEGIN(&made, 2, calls);
+    find(&made);
+    assert_int_equal(made.collectives.rows.count, 1);
+    assert_int_equal(made.collectives.violated, 0);
+    assert_int_equal(made.blame.inflicted_ns, 0);
+    assert_int_equal(made.blame.ranks[made.ranks[0]].suffered_ns, 0);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +285,7 @@ int main(void)
         cmocka_unit_test(a_number_that_a_rank_has_twice_is_not_matched),
         cmocka_unit_test(an_end_before_an_arrival_is_counted_and_left_out),
         cmocka_unit_test(without_numbers_the_order_matches),
+        cmocka_unit_test(a_broadcast_makes_none_wait),
         cmocka_unit_test(sends_and_queued_calls_are_no_collectives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/torch_collectives.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "annot/define.h"
+#include "inject/torch.h"
+
+enum { MOST_GROUPS = 1024, MOST_THREADS = 4096, MOST_NESTED = 8, DETAILS = 64, ARGUMENTS = 5 };
+
+/* What a call passes to its group. */
+struct details {
+    uint32_t datatype;
+    int64_t bytes, root;
+};
+
+/* Written by the calling thread before the operation is queued. `operation` publishes the rest; -1
+ * while it is written. */
+struct slot {
+    _Atomic int64_t operation;
+    _Atomic uint32_t datatype;
+    _Atomic int64_t bytes, root;
+};
+
+/* Groups have numbers from 1, in the order of their definition. */
+static struct group {
+    uint32_t name, size;
+    _Atomic int64_t operations, collectives; /* begun so far */
+    struct slot slots[DETAILS];
+} groups[MOST_GROUPS];
+static _Atomic uint32_t group_count, implicit;
+
+/* Threads of groups, in the order of their creation. A thread id that is reused comes later. */
+static struct {
+    _Atomic int32_t tid;
+    _Atomic uint32_t group;
+} threads[MOST_THREADS];
+static _Atomic uint32_t thread_count;
+
+/* The calls of torch.distributed that are under way on this thread, the innermost last. */
+static _Thread_local struct call {
+    uint32_t group;
+    struct details details;
+} calls[MOST_NESTED];
+static _Thread_local uint32_t depth;
+
+static struct group *group_of(int64_t number)
+{
+    uint32_t count = atomic_load_explicit(&group_count, memory_order_acquire);
+    return number > 0 && number <= (int64_t)count ? &groups[number - 1] : NULL;
+}
+
+static struct group *group_of_thread(int32_t tid)
+{
+    uint32_t count = atomic_load_explicit(&thread_count, memory_order_acquire);
+    for (uint32_t i = count; i > 0; i--) {
+        if (atomic_load_explicit(&threads[i - 1].tid, memory_order_relaxed) == tid) {
+            return group_of(atomic_load_explicit(&threads[i - 1].group, memory_order_relaxed));
+        }
+    }
+    return NULL;
+}
+
+/* pairs with put_details */
+static struct details details_of(struct group *group, int64_t operation)
+{
+    struct slot *slot = &group->slots[operation % DETAILS];
+    struct details none = {0, -1, -1}, found;
+    if (atomic_load_explicit(&slot->operation, memory_order_acquire) != operation) {
+        return none;
+    }
+    found.datatype = atomic_load_explicit(&slot->datatype, memory_order_relaxed);
+    found.bytes = atomic_load_explicit(&slot->bytes, memory_order_relaxed);
+    found.root = atomic_load_explicit(&slot->root, memory_order_relaxed);
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&slot->operation, memory_order_relaxed) == operation ? found : none;
+}
+
+static void put_details(struct group *group, int64_t operation, struct details details)
+{
+    struct slot *slot = &group->slots[operation % DETAILS];
+    atomic_store_explicit(&slot->operation, -1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    atomic_store_explicit(&slot->datatype, details.datatype, memory_order_relaxed);
+    atomic_store_explicit(&slot->bytes, details.bytes, memory_order_relaxed);
+    atomic_store_explicit(&slot->root, details.root, memory_order_relaxed);
+    atomic_store_explicit(&slot->operation, operation, memory_order_release);
+}
+
+static bool is_transfer(const char *scope)
+{
+    const char *name = strchr(scope, ':');
+    return name != NULL && (strncmp(name + 1, "send", 4) == 0 || strncmp(name + 1, "recv", 4) == 0);
+}
+
+bool ss_torch_collective_next(const char *scope, struct ss_event_collective *collective)
+{
+    const struct call *call = depth > 0 && depth <= MOST_NESTED ? &calls[depth - 1] : NULL;
+    struct group *group = group_of_thread(ss_thread_tid());
+    bool is_of_thread = group != NULL;
+    if (!is_of_thread) {
+        group = group_of(call != NULL ? call->group
+                                      : atomic_load_explicit(&implicit, memory_order_relaxed));
+    }
+    if (group == NULL) {
+        return false;
+    }
+    int64_t operation = atomic_fetch_add_explicit(&group->operations, 1, memory_order_relaxed);
+    if (is_transfer(scope)) {
+        return false;
+    }
+    struct details details =
+        call != NULL && !is_of_thread ? call->details : details_of(group, operation);
+    *collective = (struct ss_event_collective){
+        .group = group->name,
+        .size = group->size,
+        .sequence = atomic_fetch_add_explicit(&group->collectives, 1, memory_order_relaxed),
+        .datatype = details.datatype,
+        .bytes = details.bytes,
+        .root = details.root};
+    return group->name != 0;
+}
+
+/* --- functions of the hooks ------------------------------------------------------------------- */
+
+static bool read_numbers(ss_python_object *const *args, ptrdiff_t count, int64_t *numbers)
+{
+    for (ptrdiff_t i = 0; i < count; i++) {
+        numbers[i] = ss_python.PyLong_AsLongLong(args[i]);
+    }
+    return ss_python.PyErr_Occurred() == NULL;
+}
+
+/* name, size → number; 0: too many. Under the lock of the hooks. */
+static ss_python_object *define_group(ss_python_object *self, ss_python_object *const *args,
+                                      ptrdiff_t count)
+{
+    (void)self;
+    int64_t size;
+    const char *name =
+        ss_torch_has_arguments(count, 2) ? ss_python.PyUnicode_AsUTF8(args[0]) : NULL;
+    if (name == NULL || !read_numbers(&args[1], 1, &size)) {
+        return NULL;
+    }
+    uint32_t number = atomic_load_explicit(&group_count, memory_order_relaxed);
+    if (number >= MOST_GROUPS) {
+        return ss_python.PyLong_FromLongLong(0);
+    }
+    struct group *group = &groups[number];
+    group->name = ss_define_name(name, strlen(name));
+    group->size = size > 0 && size < UINT32_MAX ? (uint32_t)size : 0;
+    for (size_t i = 0; i < DETAILS; i++) {
+        atomic_store_explicit(&group->slots[i].operation, -1, memory_order_relaxed);
+    }
+    atomic_store_explicit(&group_count, number + 1, memory_order_release);
+    return ss_python.PyLong_FromLongLong(number + 1);
+}
+
+/* number of a group, id of a thread that runs its operations. Under the lock of the hooks. */
+static ss_python_object *set_group_thread(ss_python_object *self, ss_python_object *const *args,
+                                          ptrdiff_t count)
+{
+    (void)self;
+    int64_t numbers[2];
+    if (!ss_torch_has_arguments(count, 2) || !read_numbers(args, count, numbers)) {
+        return NULL;
+    }
+    uint32_t row = atomic_load_explicit(&thread_count, memory_order_relaxed);
+    if (row < MOST_THREADS && group_of(numbers[0]) != NULL) {
+        atomic_store_explicit(&threads[row].tid, (int32_t)numbers[1], memory_order_relaxed);
+        atomic_store_explicit(&threads[row].group, (uint32_t)numbers[0], memory_order_relaxed);
+        atomic_store_explicit(&thread_count, row + 1, memory_order_release);
+    }
+    return ss_python_none();
+}
+
+/* number of a group; 0: none */
+static ss_python_object *set_implicit_group(ss_python_object *self, ss_python_object *argument)
+{
+    (void)self;
+    int64_t number = ss_python.PyLong_AsLongLong(argument);
+    atomic_store_explicit(&implicit, group_of(number) != NULL ? (uint32_t)number : 0,
+                          memory_order_relaxed);
+    return ss_python_none();
+}
+
+/* group, how many operations it has had (-1: unknown), bytes (-1: unknown), a name of the datatype
+ * (0: unknown), root (-1: none) → how many calls enclose it, the argument of end_collective */
+static ss_python_object *begin_collective(ss_python_object *self, ss_python_object *const *args,
+                                          ptrdiff_t count)
+{
+    (void)self;
+    int64_t numbers[ARGUMENTS];
+    if (!ss_torch_has_arguments(count, ARGUMENTS) || !read_numbers(args, count, numbers)) {
+        return NULL;
+    }
+    struct details details = {(uint32_t)numbers[3], numbers[2], numbers[4]};
+    struct group *group = group_of(numbers[0]);
+    if (group != NULL && numbers[1] >= 0) {
+        put_details(group, numbers[1], details);
+    }
+    if (depth < MOST_NESTED) {
+        calls[depth] = (struct call){group != NULL ? (uint32_t)numbers[0] : 0, details};
+    }
+    return ss_python.PyLong_FromLongLong(depth++);
+}
+
+/* what begin_collective returned */
+static ss_python_object *end_collective(ss_python_object *self, ss_python_object *argument)
+{
+    (void)self;
+    int64_t enclosing = ss_python.PyLong_AsLongLong(argument);
+    if (enclosing >= 0 && enclosing < (int64_t)depth) {
+        depth = (uint32_t)enclosing;
+    }
+    return ss_python_none();
+}
+
+static struct ss_python_method methods[] = {
+    {"define_group", {define_group}, SS_PYTHON_FASTCALL},
+    {"set_group_thread", {set_group_thread}, SS_PYTHON_FASTCALL},
+    {"set_implicit_group", {.one = set_implicit_group}, SS_PYTHON_ONE},
+    {"begin_collective", {begin_collective}, SS_PYTHON_FASTCALL},
+    {"end_collective", {.one = end_collective}, SS_PYTHON_ONE},
+};
+
+bool ss_torch_add_collective_functions(ss_python_object *functions)
+{
+    return ss_torch_add_methods(functions, methods, sizeof methods / sizeof *methods);
+}
