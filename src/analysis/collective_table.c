@@ -2,6 +2,7 @@
 #include "analysis/collective_table.h"
 
 #include "analysis/blame.h"
+#include "analysis/program_facts.h"
 
 static const struct ss_column columns[SS_COLLECTIVE_COLUMNS] = {
     [SS_COLLECTIVE_NUMBER] = {.key = "number"},

@@ -41,6 +41,10 @@ static void block_fini(struct ss_block *block)
     case SS_BLOCK_SERIES:
         ss_vec_fini(&block->series.values);
         break;
+    case SS_BLOCK_HEAT:
+        ss_vec_fini(&block->heat.rows);
+        ss_vec_fini(&block->heat.values);
+        break;
     case SS_BLOCK_TREE:
         ss_free(block->table.branches);
         ss_table_fini(&block->table.data);

@@ -19,6 +19,7 @@ enum ss_block_kind {
     SS_BLOCK_BAR,      /* a whole, divided into named shares */
     SS_BLOCK_FINDINGS, /* what to change, the most important first */
     SS_BLOCK_SERIES,   /* values in order of time */
+    SS_BLOCK_HEAT,     /* rows of values in order of time */
     SS_BLOCK_HEADING,  /* of the joined blocks after it */
     SS_BLOCK_NOTE,
     SS_BLOCK_TABLE,
@@ -83,6 +84,13 @@ struct ss_block {
             const char *unit;
             double top; /* of the scale: higher values are shown as this one */
         } series;
+        struct {
+            const char *label;
+            struct ss_vec_of(int64_t) rows;  /* ranks; -1: unknown */
+            struct ss_vec_of(double) values; /* [rows][columns], ns; negative: none */
+            size_t columns;
+            double low, high; /* of the scale */
+        } heat;
         const char *heading;
         struct {
             enum ss_note_severity severity;

@@ -51,3 +51,13 @@ const char *ss_program_missed_torch(const struct ss_model *model, uint32_t input
     }
     return first != NULL ? ss_model_text(model, first->text) : NULL;
 }
+
+int64_t ss_rank_of(const struct ss_model *model, uint32_t process)
+{
+    const struct ss_model_process *row = &model->processes.data[process];
+    if (row->has_rank) {
+        return row->rank;
+    }
+    const struct ss_model_note *fact = ss_program_fact(model, process, ss_fact_torch_rank);
+    return fact != NULL ? fact->value : -1;
+}

@@ -14,6 +14,8 @@ const struct ss_model_note *ss_program_fact(const struct ss_model *model, uint32
 /* Its value; empty without a note. */
 struct ss_strview ss_program_fact_text(const struct ss_model *model,
                                        const struct ss_model_note *note);
+/* The rank of a process: as its launcher, or else as the program says; -1: unknown. */
+int64_t ss_rank_of(const struct ss_model *model, uint32_t process);
 /* One line on the first process of the input with torch that stepscope's hooks never reached: why,
  * and the fix; NULL: none. */
 const char *ss_program_missed_torch(const struct ss_model *model, uint32_t input);

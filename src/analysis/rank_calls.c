@@ -6,19 +6,7 @@
 
 #include "analysis/datatypes.h"
 #include "analysis/kernel_names.h"
-#include "analysis/program_facts.h"
 #include "base/device_api.h"
-#include "base/shared_names.h"
-
-int64_t ss_rank_of(const struct ss_model *model, uint32_t process)
-{
-    const struct ss_model_process *row = &model->processes.data[process];
-    if (row->has_rank) {
-        return row->rank;
-    }
-    const struct ss_model_note *fact = ss_program_fact(model, process, ss_fact_torch_rank);
-    return fact != NULL ? fact->value : -1;
-}
 
 static struct ss_strview name_of(const struct ss_model *model, uint32_t name)
 {

@@ -33,8 +33,6 @@ void ss_rank_calls_init(struct ss_rank_calls *calls, const struct ss_selection *
                         const struct ss_device_works *works, const struct ss_range_runs *runs);
 void ss_rank_calls_fini(struct ss_rank_calls *calls);
 
-/* The rank of a process: as its launcher, or else as the program says; -1: unknown. */
-int64_t ss_rank_of(const struct ss_model *model, uint32_t process);
 /* "all_reduce", or the base name of a kernel. */
 struct ss_strview ss_rank_call_kind(const struct ss_model *model, const struct ss_rank_call *call);
 /* Whether all of its ranks wait for each other. A broadcast, a scatter, a reduction to one rank and

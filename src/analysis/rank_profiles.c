@@ -5,6 +5,7 @@
 
 #include "analysis/collective_table.h"
 #include "analysis/distribution.h"
+#include "analysis/program_facts.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
 

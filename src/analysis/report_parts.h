@@ -34,6 +34,8 @@ void ss_report_add_problems(const char *key, const struct ss_trust *trust, struc
                             struct ss_block *header);
 /* What ran instead of a training, in the overview of a program that uses PyTorch. */
 void ss_report_add_no_training(const struct ss_report_parts *parts, struct ss_document *document);
+/* Of several ranks: which of them makes the others wait. Nothing for one. */
+void ss_report_add_ranks(const struct ss_report_parts *parts, struct ss_document *document);
 /* The headline, the bar, the findings and the series of a training. */
 void ss_report_add_training(const struct ss_report_parts *parts, struct ss_document *document);
 /* What the devices did in a steady-state step; joined to the block before it. */

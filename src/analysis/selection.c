@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/program_facts.h"
 #include "base/alloc.h"
 #include "base/strbuf.h"
 
@@ -112,6 +113,57 @@ static bool wants_process(const struct pattern *pattern, const struct ss_model *
            matches(pattern, ss_model_text(model, process->cmdline));
 }
 
+/* --- ranks ------------------------------------------------------------------------------------ */
+
+/* Whether the list, "0,4-7", has this rank. It is a list. */
+static bool has_rank(const char *list, int64_t rank)
+{
+    for (const char *at = list; *at != '\0';) {
+        char *end;
+        int64_t first = strtoll(at, &end, 10), last = first;
+        if (*end == '-') {
+            last = strtoll(end + 1, &end, 10);
+        }
+        if (rank >= first && rank <= last) {
+            return true;
+        }
+        at = *end == ',' ? end + 1 : end;
+    }
+    return false;
+}
+
+static enum ss_status check_ranks(const char *list, struct ss_error *err)
+{
+    const char *at = list;
+    while (at != NULL) {
+        size_t digits = strspn(at, "0123456789"), more = 1;
+        const char *end = at + digits;
+        if (*end == '-') {
+            more = strspn(end + 1, "0123456789");
+            end += 1 + more;
+        }
+        if (digits == 0 || digits > 9 || more == 0 || more > 9 || (*end != ',' && *end != '\0')) {
+            return ss_fail(err, SS_E_USAGE, "--rank \"%s\" is no list of ranks such as 3 or 0,4-7",
+                           list);
+        }
+        at = *end == ',' ? end + 1 : NULL;
+    }
+    return SS_OK;
+}
+
+/* A process of the rank, or one that it started. */
+static bool is_of_rank(const char *list, const struct ss_model *model, uint32_t id)
+{
+    while (id != 0) {
+        int64_t rank = ss_rank_of(model, id);
+        if (rank >= 0) {
+            return has_rank(list, rank);
+        }
+        id = model->processes.data[id].parent;
+    }
+    return false;
+}
+
 static bool wants_thread(const struct pattern *pattern, const struct ss_model *model, uint32_t id)
 {
     const struct ss_model_thread *thread = &model->threads.data[id];
@@ -148,6 +200,13 @@ static bool *match_stacks(const struct pattern *pattern, const struct ss_model *
     return stacks;
 }
 
+static bool wants(const struct pattern *process, const struct ss_selection_options *options,
+                  const struct ss_model *model, uint32_t id)
+{
+    return wants_process(process, model, id) &&
+           (options->rank == NULL || is_of_rank(options->rank, model, id));
+}
+
 /* All inputs of the decision, computed per thread and per stack. */
 struct decider {
     const struct ss_selection_options *options;
@@ -161,7 +220,10 @@ static enum ss_status decider_init(struct decider *decider, const struct ss_mode
 {
     *decider = (struct decider){.options = options, .model = model};
     struct pattern thread = {0}, process = {0}, match = {0}, exclude = {0};
-    enum ss_status status = pattern_init(&thread, options->thread, "thread", true, err);
+    enum ss_status status = check_ranks(options->rank, err);
+    if (status == SS_OK) {
+        status = pattern_init(&thread, options->thread, "thread", true, err);
+    }
     if (status == SS_OK) {
         status = pattern_init(&process, options->process, "process", true, err);
     }
@@ -175,11 +237,11 @@ static enum ss_status decider_init(struct decider *decider, const struct ss_mode
         decider->threads = ss_alloc_zero(model->threads.count, sizeof *decider->threads);
         for (uint32_t i = 0; i < model->threads.count; i++) {
             decider->threads[i] = wants_thread(&thread, model, i) &&
-                                  wants_process(&process, model, model->threads.data[i].process);
+                                  wants(&process, options, model, model->threads.data[i].process);
         }
         decider->processes = ss_alloc_zero(model->processes.count, sizeof *decider->processes);
         for (uint32_t i = 0; i < model->processes.count; i++) {
-            decider->processes[i] = !thread.active && wants_process(&process, model, i);
+            decider->processes[i] = !thread.active && wants(&process, options, model, i);
         }
         decider->match = match_stacks(&match, model);
         decider->exclude = match_stacks(&exclude, model);

@@ -27,6 +27,7 @@ struct ss_selection_options {
     bool frameless;      /* also samples without any frame */
     const char *thread;  /* a tid, or an extended regex over the thread name; NULL: all */
     const char *process; /* a pid, or a regex over label, name and command line; NULL: all */
+    const char *rank;    /* "3", "0,4-7": processes of these ranks; NULL: all */
     const char *match;   /* a regex; some frame "NAME (PATH:LINE)" must match; NULL: all */
     const char *exclude; /* a regex; no frame may match; NULL: none */
 };

@@ -5,11 +5,13 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analysis/rank_heat.h"
 #include "analysis/roofline.h"
 #include "trace/rewrite.h"
 #include "view/chrome.h"
 #include "view/flame_svg.h"
 #include "view/folded.h"
+#include "view/heatmap_svg.h"
 #include "view/kineto.h"
 #include "view/roofline_svg.h"
 #include "view/speedscope.h"
@@ -105,6 +107,28 @@ static enum ss_status write_roofline(const struct ss_selection *selection,
     return status;
 }
 
+static enum ss_status write_heatmap(const struct ss_selection *selection,
+                                    const struct ss_format_options *options, struct ss_sink *sink,
+                                    struct ss_error *err)
+{
+    (void)options;
+    struct ss_step_summary training;
+    struct ss_device_summary devices;
+    struct ss_rank_profiles profiles;
+    struct ss_rank_heat heat;
+    const struct ss_steps_options all = {.size = sizeof all};
+    ss_step_summary_init(&training, selection, &all);
+    ss_device_summary_init(&devices, selection, &training);
+    ss_rank_profiles_init(&profiles, selection, &devices, &training);
+    ss_rank_heat_init(&heat, &profiles, &devices, selection->model, &training);
+    enum ss_status status = ss_view_heatmap(&heat, sink, err);
+    ss_rank_heat_fini(&heat);
+    ss_rank_profiles_fini(&profiles);
+    ss_device_summary_fini(&devices);
+    ss_step_summary_fini(&training);
+    return status;
+}
+
 /* Idle samples: raw excludes them, as py-spy does; chrome shows them all, because waiting is
  * information beside other tracks; the other formats count the wall time of main threads, as
  * `report` and `flame` do. */
@@ -177,6 +201,13 @@ const struct ss_format_row ss_formats[] = {
      .wants_tracks = true,
      .idle = SS_IDLE_MAIN,
      .write = write_roofline},
+    {.name = "heatmap",
+     .endings = {".heatmap.svg"},
+     .help = "SVG of ranks by steps: the own time of each, to see which makes the others wait",
+     .export = true,
+     .wants_tracks = true,
+     .idle = SS_IDLE_MAIN,
+     .write = write_heatmap},
     {.name = "perfetto-compat",
      .endings = {".compat.pftrace"},
      .help = "Perfetto trace with PerfSample packets, for Perfetto before v58",

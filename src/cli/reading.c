@@ -97,6 +97,7 @@ bool ss_reading_parse_filters(const struct ss_arguments *arguments, const char *
     reading->selection.gil_only = ss_arguments_has(arguments, "gil");
     reading->selection.thread = ss_arguments_get(arguments, "thread");
     reading->selection.process = ss_arguments_get(arguments, "process");
+    reading->selection.rank = ss_arguments_get(arguments, "rank");
     reading->selection.match = ss_arguments_get(arguments, "match");
     reading->selection.exclude = ss_arguments_get(arguments, "exclude");
     return true;

@@ -29,6 +29,7 @@
          "only processes with this pid, or whose label, name or command line matches this regex",   \
          NULL,                                                                                      \
          false},                                                                                    \
+        {"rank", 0, "RANKS", "only processes of these ranks, such as 3 or 0,4-7", NULL, false},     \
         {"match", 0,    "REGEX", "only stacks with a frame \"function (path:line)\" that matches",  \
          NULL,    false},                                                                           \
         {"exclude", 0, "REGEX", "no stacks with a frame that matches", NULL, false},                \

@@ -3,6 +3,7 @@
  * The report as GitHub-flavoured Markdown, for issues, pull requests and wikis. Tables are pipe
  * tables; call trees, and tables in the form of another tool, are code.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -168,6 +169,20 @@ static void print_series(const struct ss_block *block, FILE *out)
     ss_strbuf_fini(&text);
 }
 
+static void print_heat(const struct ss_block *block, FILE *out)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, MAX_TEXT_BYTES);
+    fprintf(out, "%s\n\n```\n", block->heat.label);
+    for (size_t r = 0; r < block->heat.rows.count; r++) {
+        ss_strbuf_clear(&text);
+        ss_report_append_heat(block, r, SERIES_COLUMNS, false, &text);
+        fprintf(out, "%4" PRId64 " %s\n", block->heat.rows.data[r], text.data);
+    }
+    fputs("```\n", out);
+    ss_strbuf_fini(&text);
+}
+
 static void print_note(const struct ss_block *block, FILE *out)
 {
     bool is_warning = block->note.severity == SS_NOTE_WARNING;
@@ -321,6 +336,9 @@ static enum ss_status print_block(const struct ss_block *block, const struct ss_
         break;
     case SS_BLOCK_SERIES:
         print_series(block, out);
+        break;
+    case SS_BLOCK_HEAT:
+        print_heat(block, out);
         break;
     case SS_BLOCK_HEADING:
         fprintf(out, "## %s\n", block->heading);

@@ -152,6 +152,9 @@ static enum ss_status print_block(const struct ss_block *block, const struct ss_
     case SS_BLOCK_SERIES:
         ss_report_text_series(block, style, out);
         break;
+    case SS_BLOCK_HEAT:
+        ss_report_text_heat(block, style, out);
+        break;
     case SS_BLOCK_HEADING:
         print_heading(block->heading, style, out);
         break;

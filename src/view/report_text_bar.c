@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bars and series in the text report. */
+/* Bars, series and heat maps in the text report. */
+#include <inttypes.h>
+
 #include "base/alloc.h"
 #include "base/terminal.h"
 #include "view/report_text_parts.h"
@@ -114,6 +116,70 @@ void ss_report_text_series(const struct ss_block *block, const struct ss_report_
     size_t reserved = 2 + ss_text_width(block->series.label) + 2;
     ss_report_append_series(block, columns_beside(style, reserved), &text);
     fprintf(out, "  %s  %s%s%s\n", text.data, style->colour ? SS_DIM : "", block->series.label,
+            style->colour ? SS_OFF : "");
+    ss_strbuf_fini(&text);
+}
+
+/* --- heat ------------------------------------------------------------------------------------- */
+
+/* Of a terminal's 256 colours, from cold to hot. */
+static const int heat_colours[] = {17, 18, 24, 30, 71, 142, 178, 208, 202, 196};
+enum { HEAT_COLOURS = sizeof heat_colours / sizeof *heat_colours };
+
+/* From 0 to 1; negative: no step there has a value. Of several steps the hottest counts. */
+static double heat_of(const struct ss_block *block, size_t row, size_t from, size_t to)
+{
+    double low = block->heat.low, high = block->heat.high, most = -1;
+    for (size_t i = from; i < to; i++) {
+        double value = block->heat.values.data[row * block->heat.columns + i];
+        most = value > most ? value : most;
+    }
+    if (most < 0) {
+        return -1;
+    }
+    double share = high > low ? (most - low) / (high - low) : 0;
+    return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
+void ss_report_append_heat(const struct ss_block *block, size_t row, size_t max_columns,
+                           bool colour, struct ss_strbuf *out)
+{
+    static const char *const blocks[] = {"·", "░", "▒", "▓", "█"};
+    size_t count = block->heat.columns, columns = count < max_columns ? count : max_columns;
+    for (size_t c = 0; c < columns; c++) {
+        double heat = heat_of(block, row, c * count / columns, (c + 1) * count / columns);
+        if (heat < 0) {
+            ss_strbuf_append_text(out, " ");
+        } else if (colour) {
+            ss_strbuf_append_format(out, "%s[48;5;%dm ", ss_escape(),
+                                    heat_colours[(size_t)(heat * (HEAT_COLOURS - 0.001))]);
+        } else {
+            ss_strbuf_append_text(out, blocks[(size_t)(heat * 4.999)]);
+        }
+    }
+    ss_strbuf_append_text(out, colour ? SS_OFF : "");
+}
+
+void ss_report_text_heat(const struct ss_block *block, const struct ss_report_style *style,
+                         FILE *out)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, MAX_TEXT_BYTES);
+    for (size_t r = 0; r < block->heat.rows.count; r++) {
+        ss_strbuf_clear(&text);
+        ss_report_append_heat(block, r, columns_beside(style, 8), style->colour, &text);
+        if (block->heat.rows.data[r] >= 0) {
+            fprintf(out, "  %4" PRId64 " %s\n", block->heat.rows.data[r], text.data);
+        } else {
+            fprintf(out, "     ? %s\n", text.data);
+        }
+    }
+    ss_strbuf_clear(&text);
+    ss_text_append_duration(&text, (uint64_t)block->heat.low);
+    ss_strbuf_append_text(&text, style->colour ? " (dark) to " : " (·) to ");
+    ss_text_append_duration(&text, (uint64_t)block->heat.high);
+    ss_strbuf_append_text(&text, style->colour ? " (red)" : " (█)");
+    fprintf(out, "  %s%s, %s%s\n", style->colour ? SS_DIM : "", block->heat.label, text.data,
             style->colour ? SS_OFF : "");
     ss_strbuf_fini(&text);
 }

@@ -8,6 +8,11 @@
 
 void ss_report_text_bar(const struct ss_block *block, const struct ss_report_style *style,
                         FILE *out);
+void ss_report_text_heat(const struct ss_block *block, const struct ss_report_style *style,
+                         FILE *out);
+/* The values of a row in at most `max_columns`, as blocks. */
+void ss_report_append_heat(const struct ss_block *block, size_t row, size_t max_columns,
+                           bool colour, struct ss_strbuf *out);
 void ss_report_text_series(const struct ss_block *block, const struct ss_report_style *style,
                            FILE *out);
 /* A series as a line of blocks. Each column shows its largest value, so that outliers are visible;

@@ -3,7 +3,9 @@
 
 import json
 import pathlib
+import re
 import sys
+from xml.etree import ElementTree
 
 import pytest
 from kineto import COMMUNICATION_STREAM, Kineto
@@ -100,3 +102,39 @@ def test_the_slow_rank_of_gloo_is_blamed(stepscope, gloo):
     assert all(inflicted[rank] < inflicted[1] / 4 for rank in (0, 2, 3))
     assert rows[1]["slower_in"] == "other"
     assert rows[1]["suffered_ns"] < min(rows[rank]["suffered_ns"] for rank in (0, 2, 3)) / 2
+
+
+# --- the opening of the report --------------------------------------------------------------------
+
+def test_the_report_of_several_ranks_opens_with_the_slow_one(stepscope, gloo):
+    text = stepscope("report", gloo).stdout
+    opening = text.split("\n\n")[1].splitlines()
+    assert opening[0].startswith("4 ranks: rank 1 makes each other wait ")
+    assert " in other" in " ".join(opening[:3])
+    assert "the ranks share one clock" in text
+    rows = [line for line in opening if line[:7].strip().isdigit()]
+    assert [row.split()[0] for row in rows] == ["0", "1", "2", "3"]
+    hot = [sum(row.count(block) for block in "▓█") for row in rows]
+    assert hot[1] > 15 and max(hot[0], hot[2], hot[3]) < 8
+    figures = json.loads(stepscope("report", gloo, "--format", "json").stdout)["ranks"]
+    assert (figures["slowest_rank"], figures["slower_in"], figures["ranks"]) == (1, "other", 4)
+    assert 10e6 < figures["waits_each_other_step_ns"] < 60e6
+    assert "**4 ranks: rank 1 " in stepscope("report", gloo, "--format", "markdown").stdout
+
+
+def test_the_heat_map_has_a_cell_for_each_rank_and_step(stepscope, gloo, tmp_path):
+    picture = tmp_path / "run.heatmap.svg"
+    assert stepscope("export", gloo, "-o", picture).returncode == 0
+    titles = [one.text for one in ElementTree.parse(picture).iter() if one.tag.endswith("title")]
+    cells = {tuple(map(int, re.match(r"rank (\d+), step (\d+): ", one).groups())) for one in titles}
+    assert {rank for rank, _ in cells} == {0, 1, 2, 3}
+    assert len(cells) == len(titles) >= 4 * 18
+
+
+def test_ranks_are_a_filter(stepscope, gloo):
+    steps = tables(stepscope, gloo, "step", "--rank", "1", "--num-rows", "all")
+    assert len({row["pid"] for row in steps}) == 1
+    assert len({row["pid"] for row in
+                tables(stepscope, gloo, "step", "--rank", "0,2-3", "--num-rows", "all")}) == 3
+    wrong = stepscope("report", gloo, "--rank", "1-", status=2)
+    assert 'no list of ranks such as 3 or 0,4-7' in wrong.stderr

@@ -4,14 +4,14 @@ waiting for them, and what each collective is: its group, its number in it, byte
 
 The collectives themselves are observed below, where torch runs them (inject/torch_collectives.c)."""
 
-import functools
 import inspect
 import os
 import sys
+import threading
 
 import torch
 
-from .guard import Hook, after, around, is_hooked, replace, with_result
+from .guard import after, around, around_untraced, is_hooked, replace, with_result
 from .late import when_imported
 from .libstepscope import (begin_collective, define_group, define_name, end_collective, enter_phase,
                            leave_phase, set_group_thread, set_implicit_group)
@@ -77,32 +77,26 @@ def _threads():
     return {int(tid) for tid in os.listdir("/proc/self/task")}
 
 
-def _making(make, name):
-    """A decorator: the threads that are new after a group was made are its own. Other new threads run
-    no collective."""
-    hook = Hook(name)
-
-    @functools.wraps(make)
-    def wrapper(*args, **kwargs):
-        before = _threads() if hook.is_on else set()
-        made = make(*args, **kwargs)
-        if hook.is_on:
-            try:
-                _observe_group(made, before)
-            except Exception as error:  # noqa: any exception
-                if not hook.failed(error):
-                    raise
-        return made
-    wrapper._stepscope = True
-    return wrapper
+_making = threading.local()
 
 
-def _observe_group(made, before):
+def _begin_making(args, kwargs):
+    _making.threads = _threads()
+    return True
+
+
+def _end_making(_):
+    _making.threads = None
+
+
+def _observe_made(args, made):
+    """The threads that are new after a group was made are its own. Other new threads run no
+    collective."""
     group = made[0] if isinstance(made, tuple) else made
     if hasattr(group, "group_name"):  # this rank is a member
         number = _number_of(group)
         with state.lock:
-            for tid in sorted(_threads() - before):
+            for tid in sorted(_threads() - _making.threads):
                 set_group_thread(number, tid)
 
 
@@ -157,14 +151,19 @@ def _collective(function):
 
     def begin(args, kwargs):
         enclosing = _begin(parameters, args, kwargs)
-        before = None if local.thread.in_data else enter_phase(COMMUNICATION)
-        return enclosing, before
+        try:
+            return enclosing, None if local.thread.in_data else enter_phase(COMMUNICATION)
+        except BaseException:
+            end_collective(enclosing)
+            raise
 
     def end(token):
         enclosing, before = token
-        end_collective(enclosing)
-        if before is not None:
-            leave_phase(before)
+        try:
+            end_collective(enclosing)
+        finally:
+            if before is not None:
+                leave_phase(before)
     return around(begin, end)
 
 
@@ -185,7 +184,8 @@ def _hook_functions(module, names, decorate):
 def hook_collectives(module):
     _hook_functions(module, _COLLECTIVES, _collective)
     _hook_functions(module, _TRANSFERS, lambda function: in_communication)
-    replace(module, "_new_process_group_helper", _making)
+    replace(module, "_new_process_group_helper",
+            around_untraced(_begin_making, _end_making, _observe_made))
     work = getattr(getattr(torch._C, "_distributed_c10d", None), "Work", None)
     if work is not None:
         replace(work, "wait", in_communication)

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The opening of the report of several ranks: which of them makes the others wait, in which part of
+ * its step, what that costs and what the claim rests on; and the ranks by steps. */
+#include "analysis/rank_heat.h"
+#include "analysis/rank_profiles.h"
+#include "analysis/report_parts.h"
+
+enum { MOST_ROWS = 32 };
+
+static void add_rank(const struct ss_rank_profile *row, const struct ss_model *model,
+                     struct ss_sentence *out)
+{
+    if (row->rank >= 0) {
+        ss_sentence_add(out, "rank ");
+        ss_sentence_add_number(out, row->rank);
+    } else {
+        ss_sentence_add(out, "process ");
+        ss_sentence_add_number(out, model->processes.data[row->process].pid);
+    }
+}
+
+/* Steps of the rank with most of them: what all ranks waited is spread over them. */
+static uint64_t steps_of(const struct ss_rank_profiles *profiles)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        most = profiles->rows.data[i].steps > most ? profiles->rows.data[i].steps : most;
+    }
+    return most;
+}
+
+/* Per step of one other rank. */
+static uint64_t cost_ns(const struct ss_rank_profiles *profiles, const struct ss_rank_profile *row)
+{
+    uint64_t steps = steps_of(profiles), others = profiles->rows.count - 1;
+    uint64_t all_ns = profiles->blame.ranks[row->process].inflicted_ns;
+    return steps > 0 && others > 0 ? all_ns / steps / others : 0;
+}
+
+static void add_slowest(const struct ss_rank_profiles *profiles,
+                        const struct ss_report_parts *parts, const struct ss_rank_profile *row,
+                        struct ss_sentence *out)
+{
+    const struct ss_model *model = parts->selection->model;
+    uint64_t per_step_ns = cost_ns(profiles, row);
+    ss_sentence_add_count(out, profiles->rows.count);
+    ss_sentence_add(out, " ranks: ");
+    add_rank(row, model, out);
+    ss_sentence_add(out, " makes each other wait ");
+    ss_sentence_add_duration(out, per_step_ns);
+    ss_sentence_add(out, " of a step of ");
+    ss_sentence_add_duration(out, row->step_ns);
+    if (row->stage < parts->training.phases.count) {
+        ss_sentence_add(out, "; it is slower than the median rank by ");
+        ss_sentence_add_duration(out, row->stage_ns);
+        ss_sentence_add(out, " in ");
+        ss_report_add_phase(model, &parts->training.phases.data[row->stage], out);
+    }
+}
+
+static uint64_t error_of(const struct ss_collectives *collectives)
+{
+    uint64_t error_ns = 0;
+    for (size_t i = 0; i < collectives->rows.count; i++) {
+        uint64_t row_ns = collectives->rows.data[i].error_ns;
+        error_ns = row_ns > error_ns ? row_ns : error_ns;
+    }
+    return error_ns;
+}
+
+static void add_evidence(const struct ss_rank_profiles *profiles, const struct ss_rank_profile *row,
+                         struct ss_sentence *out)
+{
+    const struct ss_rank_waits *waits = &profiles->blame.ranks[row->process];
+    uint64_t error_ns = error_of(&profiles->collectives);
+    ss_sentence_add(out, "last in ");
+    ss_sentence_add_count(out, waits->times_last);
+    ss_sentence_add(out, " of ");
+    ss_sentence_add_count(out, waits->collectives);
+    ss_sentence_add(out, " collectives of steady-state steps, waited ");
+    ss_sentence_add_duration(out, waits->suffered_ns);
+    ss_sentence_add(out, " itself · ");
+    if (error_ns == 0) {
+        ss_sentence_add(out, "the ranks share one clock");
+    } else {
+        ss_sentence_add(out, "error of the clocks ");
+        ss_sentence_add_duration(out, error_ns);
+        ss_sentence_add(out, profiles->collectives.is_wall ? ", by the ends of collectives" : "");
+    }
+    ss_sentence_add(out, " · report --by rank, --by collective");
+}
+
+/* --- ranks by steps --------------------------------------------------------------------------- */
+
+/* Of many ranks, evenly chosen ones. */
+static void add_heat(const struct ss_rank_profiles *profiles, const struct ss_report_parts *parts,
+                     struct ss_document *document)
+{
+    const struct ss_device_facts *device = &parts->facts.device;
+    struct ss_rank_heat heat;
+    ss_rank_heat_init(&heat, profiles, device->has_steps ? &device->summary : NULL,
+                      parts->selection->model, &parts->training);
+    size_t rows = heat.ranks < MOST_ROWS ? heat.ranks : MOST_ROWS;
+    if (heat.steps > 1) {
+        struct ss_block *block = ss_document_join(document, SS_BLOCK_HEAT);
+        block->heat.label = "own time of each rank, step by step";
+        block->heat.low = heat.low_ns;
+        block->heat.high = heat.high_ns;
+        block->heat.columns = heat.steps;
+        for (size_t r = 0; r < rows; r++) {
+            size_t from = r * heat.ranks / rows;
+            ss_vec_push(&block->heat.rows, heat.rank_numbers[from]);
+            for (size_t s = 0; s < heat.steps; s++) {
+                ss_vec_push(&block->heat.values, heat.own_ns[from * heat.steps + s]);
+            }
+        }
+    }
+    ss_rank_heat_fini(&heat);
+}
+
+static void put_figures(const struct ss_rank_profiles *profiles, const struct ss_rank_profile *row,
+                        const struct ss_report_parts *parts, struct ss_figure *figures)
+{
+    struct ss_figure *object = ss_figure_put_object(figures, "ranks");
+    ss_figure_put_count(object, "ranks", profiles->rows.count);
+    ss_figure_put_count(object, "collectives", profiles->collectives.rows.count);
+    ss_figure_put_count(object, "unresolved", profiles->blame.unresolved);
+    ss_figure_put_count(object, "clock_error_ns", error_of(&profiles->collectives));
+    if (row != NULL) {
+        ss_figure_put_integer(object, "slowest_rank", row->rank);
+        ss_figure_put_count(object, "waits_each_other_step_ns", cost_ns(profiles, row));
+        if (row->stage < parts->training.phases.count) {
+            struct ss_strview stage = ss_step_phase_text(parts->selection->model,
+                                                         &parts->training.phases.data[row->stage]);
+            ss_figure_put_name(object, "slower_in", stage);
+            ss_figure_put_count(object, "slower_by_ns", row->stage_ns);
+        }
+    }
+}
+
+void ss_report_add_ranks(const struct ss_report_parts *parts, struct ss_document *document)
+{
+    const struct ss_device_facts *device = &parts->facts.device;
+    struct ss_rank_profiles profiles;
+    ss_rank_profiles_init(&profiles, parts->selection, device->has_steps ? &device->summary : NULL,
+                          &parts->training);
+    if (profiles.rows.count > 1 && profiles.collectives.ranks > 1) {
+        const struct ss_rank_profile *row = ss_rank_profiles_slowest(&profiles);
+        struct ss_sentence *out = &ss_document_add(document, SS_BLOCK_HEADLINE)->headline;
+        *out = ss_sentence_of(&document->arena);
+        if (row != NULL) {
+            add_slowest(&profiles, parts, row, out);
+            add_evidence(&profiles, row, ss_document_add_note(document, SS_NOTE_ASIDE));
+        } else {
+            ss_sentence_add_count(out, profiles.rows.count);
+            ss_sentence_add(out, " ranks: none of them is seen to make the others wait");
+        }
+        add_heat(&profiles, parts, document);
+        put_figures(&profiles, row, parts, document->figures);
+    }
+    ss_rank_profiles_fini(&profiles);
+}
