@@ -26,6 +26,15 @@ static void findings_fini(struct ss_block *block)
     ss_vec_fini(&block->findings);
 }
 
+static void calls_fini(struct ss_block *block)
+{
+    for (size_t i = 0; i < block->calls.count; i++) {
+        ss_call_weights_fini(&block->calls.data[i]);
+    }
+    ss_vec_fini(&block->calls);
+}
+
+/* Long: one case for each kind of block. */
 static void block_fini(struct ss_block *block)
 {
     switch (block->kind) {
@@ -40,6 +49,16 @@ static void block_fini(struct ss_block *block)
         break;
     case SS_BLOCK_SERIES:
         ss_vec_fini(&block->series.values);
+        ss_step_points_fini(&block->series.points);
+        break;
+    case SS_BLOCK_CALLS:
+        calls_fini(block);
+        break;
+    case SS_BLOCK_CURVES:
+        ss_curves_fini(&block->curves);
+        break;
+    case SS_BLOCK_TIMELINE:
+        ss_timeline_fini(&block->timeline);
         break;
     case SS_BLOCK_HEAT:
         ss_vec_fini(&block->heat.rows);

@@ -7,9 +7,13 @@
 #ifndef SS_ANALYSIS_DOCUMENT_H
 #define SS_ANALYSIS_DOCUMENT_H
 
+#include "analysis/call_weights.h"
+#include "analysis/curves.h"
 #include "analysis/figure.h"
 #include "analysis/sentence.h"
+#include "analysis/step_points.h"
 #include "analysis/table.h"
+#include "analysis/timeline.h"
 #include "analysis/tree_branches.h"
 
 enum ss_block_kind {
@@ -23,14 +27,18 @@ enum ss_block_kind {
     SS_BLOCK_HEADING,  /* of the joined blocks after it */
     SS_BLOCK_NOTE,
     SS_BLOCK_TABLE,
-    SS_BLOCK_TREE,    /* a table whose rows have a parent */
-    SS_BLOCK_COMMANDS /* what to run next */
+    SS_BLOCK_TREE,     /* a table whose rows have a parent */
+    SS_BLOCK_CALLS,    /* a flame graph; this and the next two: SS_FOR_PAGES */
+    SS_BLOCK_CURVES,   /* counters over time */
+    SS_BLOCK_TIMELINE, /* all that ran in a few steps */
+    SS_BLOCK_COMMANDS  /* what to run next */
 };
 
 enum ss_block_audience {
     SS_FOR_ALL,
-    SS_FOR_PEOPLE,  /* its figures are elsewhere in the figures for programs */
-    SS_FOR_PROGRAMS /* a table that has columns but nothing to read */
+    SS_FOR_PEOPLE,   /* its figures are elsewhere in the figures for programs */
+    SS_FOR_PROGRAMS, /* a table that has columns but nothing to read */
+    SS_FOR_PAGES     /* a picture: a report without room for it leaves it out */
 };
 
 /* What joins a fact of a header to the one before it. */
@@ -82,7 +90,8 @@ struct ss_block {
             const char *label;
             struct ss_vec_of(double) values;
             const char *unit;
-            double top; /* of the scale: higher values are shown as this one */
+            double top;                   /* of the scale: higher values are shown as this one */
+            struct ss_step_points points; /* of the steps; only for pages */
         } series;
         struct {
             const char *label;
@@ -104,6 +113,9 @@ struct ss_block {
             bool has_one_owner;              /* pid and name are the same in all rows */
             struct ss_tree_branch *branches; /* by row; of trees */
         } table;
+        struct ss_vec_of(struct ss_call_weights) calls; /* by samples, by time on devices */
+        struct ss_curves curves;
+        struct ss_timeline timeline;
         struct ss_vec_of(struct ss_document_command) commands;
     };
 };
@@ -130,7 +142,7 @@ struct ss_sentence *ss_document_add_item(struct ss_document *document,
 
 static inline bool ss_block_is_for_people(const struct ss_block *block)
 {
-    return block->audience != SS_FOR_PROGRAMS;
+    return block->audience != SS_FOR_PROGRAMS && block->audience != SS_FOR_PAGES;
 }
 
 /* The table of a block for programs; NULL: it has none. */

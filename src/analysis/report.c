@@ -43,7 +43,8 @@ void ss_report_parts_init(struct ss_report_parts *parts, const struct ss_selecti
 {
     bool has_steps = (options->kind->needs & SS_NEEDS_STEPS) != 0;
     *parts = (struct ss_report_parts){.selection = selection,
-                                      .is_overview = ss_table_kind_is_overview(options->kind)};
+                                      .is_overview = ss_table_kind_is_overview(options->kind),
+                                      .is_page = options->kind == &ss_overview_of_page};
     ss_trust_init(&parts->trust, selection);
     if (has_steps) {
         sum_up_steps(selection, options, &parts->training);
@@ -114,7 +115,15 @@ static void add_blocks(const struct ss_report_parts *parts, const struct ss_repo
     if (!has_findings) {
         ss_report_add_allocations(parts, document);
     }
+    if (parts->is_page) {
+        ss_report_add_points(parts, document);
+        ss_report_add_timeline(parts, document);
+        ss_report_add_calls(parts, document);
+    }
     ss_report_add_tables(parts, tables, table_count, document);
+    if (parts->is_page) {
+        ss_report_add_curves(parts, document);
+    }
     if (has_findings) {
         ss_report_add_memory(parts, document);
         ss_report_add_allocations(parts, document);

@@ -22,6 +22,11 @@ struct ss_report_options {
 void ss_report_compose(const struct ss_selection *selection,
                        const struct ss_report_options *options, struct ss_document *document);
 
+/* Of a page: adds the time of devices to its calls, by the code that launched it. Replaces the
+ * samples of the model, of which tables are made no more afterwards. */
+void ss_report_add_device_calls(struct ss_model *model, const struct ss_selection_options *options,
+                                struct ss_document *document);
+
 /* Appends a sentence that describes the problem. */
 void ss_trust_problem_add(const struct ss_trust_problem *problem, struct ss_sentence *out);
 

@@ -18,6 +18,7 @@ struct ss_report_parts {
     bool shows_training; /* the table has a summary of the steps above it */
     bool trains;         /* and there are steps */
     bool is_overview;
+    bool is_page; /* has room for pictures */
     bool is_diagnosed;
 };
 
@@ -54,6 +55,11 @@ void ss_report_add_tables(const struct ss_report_parts *parts, const struct ss_t
                           size_t count, struct ss_document *document);
 void ss_report_add_table_notes(const struct ss_table *table, struct ss_document *document);
 void ss_report_add_hidden_rows(const struct ss_table *table, struct ss_document *document);
+/* What only a page shows: the steps as points, the calls, the time line of some steps, counters. */
+void ss_report_add_points(const struct ss_report_parts *parts, struct ss_document *document);
+void ss_report_add_calls(const struct ss_report_parts *parts, struct ss_document *document);
+void ss_report_add_timeline(const struct ss_report_parts *parts, struct ss_document *document);
+void ss_report_add_curves(const struct ss_report_parts *parts, struct ss_document *document);
 /* What all tables together leave out. */
 void ss_report_add_footer(const struct ss_report_parts *parts, struct ss_document *document);
 /* Of the overview: the memory of the first process that trains. */

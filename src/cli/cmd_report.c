@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/device_work.h"
 #include "analysis/overview.h"
 #include "analysis/report.h"
 #include "analysis/tables.h"
@@ -66,8 +67,8 @@ static struct ss_strview source_line(void *context, struct ss_strview path, uint
 
 static enum ss_status make_report(const struct ss_arguments *arguments,
                                   struct ss_report_request *request,
-                                  const struct ss_selection *selection, int *exit_status,
-                                  struct ss_error *err)
+                                  const struct ss_selection *selection, struct ss_model *model,
+                                  int *exit_status, struct ss_error *err)
 {
     struct ss_report_next next = {0};
     struct ss_document document;
@@ -81,6 +82,9 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     }
     ss_document_init(&document);
     ss_report_compose(selection, &report, &document);
+    if (request->kind == &ss_overview_of_page && ss_model_has_device_work(model)) {
+        ss_report_add_device_calls(model, &request->reading.selection, &document);
+    }
     enum ss_status status = ss_report_output(request, &selection->model, 1, &document, err);
     if (status == SS_OK) {
         *exit_status = ss_report_output_problems(arguments, &document);
@@ -118,7 +122,7 @@ static int run(const struct ss_arguments *arguments)
         status = ss_selection_init(&selection, &model, &request.reading.selection, &err);
     }
     if (status == SS_OK) {
-        status = make_report(arguments, &request, &selection, &exit_status, &err);
+        status = make_report(arguments, &request, &selection, &model, &exit_status, &err);
     }
     ss_selection_fini(&selection);
     ss_model_fini(&model);

@@ -166,6 +166,9 @@ static json_t *series_of(const struct ss_block *block, const struct ss_page_limi
     json_object_set_new(object, "unit", text_of(block->series.unit, limits));
     json_object_set_new(object, "top", json_real(block->series.top));
     json_object_set_new(object, "values", values);
+    if (block->series.points.rows.count > 0) {
+        json_object_set_new(object, "points", ss_page_points(&block->series.points, limits));
+    }
     return object;
 }
 
@@ -216,16 +219,24 @@ static json_t *commands_of(const struct ss_block *block, const struct ss_page_li
 json_t *ss_page_blocks(const struct ss_document *document, const struct ss_page_limits *limits)
 {
     static json_t *(*const writers[])(const struct ss_block *, const struct ss_page_limits *) = {
-        [SS_BLOCK_TITLE] = title_of,       [SS_BLOCK_HEADER] = header_of,
-        [SS_BLOCK_HEADLINE] = headline_of, [SS_BLOCK_BAR] = bar_of,
-        [SS_BLOCK_FINDINGS] = findings_of, [SS_BLOCK_SERIES] = series_of,
-        [SS_BLOCK_HEADING] = heading_of,   [SS_BLOCK_NOTE] = note_of,
-        [SS_BLOCK_TABLE] = table_of,       [SS_BLOCK_TREE] = table_of,
+        [SS_BLOCK_TITLE] = title_of,
+        [SS_BLOCK_HEADER] = header_of,
+        [SS_BLOCK_HEADLINE] = headline_of,
+        [SS_BLOCK_BAR] = bar_of,
+        [SS_BLOCK_FINDINGS] = findings_of,
+        [SS_BLOCK_SERIES] = series_of,
+        [SS_BLOCK_HEADING] = heading_of,
+        [SS_BLOCK_NOTE] = note_of,
+        [SS_BLOCK_TABLE] = table_of,
+        [SS_BLOCK_TREE] = table_of,
+        [SS_BLOCK_CALLS] = ss_page_calls,
+        [SS_BLOCK_CURVES] = ss_page_curves,
+        [SS_BLOCK_TIMELINE] = ss_page_timeline,
         [SS_BLOCK_COMMANDS] = commands_of};
     json_t *blocks = json_array();
     for (size_t i = 0; i < document->blocks.count; i++) {
         const struct ss_block *block = &document->blocks.data[i];
-        if (ss_block_is_for_people(block)) {
+        if (block->audience != SS_FOR_PROGRAMS) {
             json_array_append_new(blocks, writers[block->kind](block, limits));
         }
     }

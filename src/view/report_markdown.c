@@ -314,7 +314,7 @@ static bool is_below_others(const struct ss_block *before)
     return before->kind != SS_BLOCK_TITLE && before->kind != SS_BLOCK_HEADLINE;
 }
 
-/* `before`: the block above; NULL: none. */
+/* `before`: the block above; NULL: none. Long: one case for each kind. */
 static enum ss_status print_block(const struct ss_block *block, const struct ss_block *before,
                                   FILE *out, struct ss_error *err)
 {
@@ -349,6 +349,10 @@ static enum ss_status print_block(const struct ss_block *block, const struct ss_
     case SS_BLOCK_TABLE:
     case SS_BLOCK_TREE:
         return print_table(block, out, err);
+    case SS_BLOCK_CALLS:
+    case SS_BLOCK_CURVES:
+    case SS_BLOCK_TIMELINE:
+        break;
     case SS_BLOCK_COMMANDS:
         print_commands(block, out);
         break;

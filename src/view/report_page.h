@@ -20,7 +20,12 @@ json_t *ss_page_sentence(const struct ss_sentence *sentence, const struct ss_pag
 
 /* A table, in words and as data. */
 json_t *ss_page_table(const struct ss_block *block, const struct ss_page_limits *limits);
-/* All blocks for people. */
+/* What pictures draw. */
+json_t *ss_page_points(const struct ss_step_points *points, const struct ss_page_limits *limits);
+json_t *ss_page_calls(const struct ss_block *block, const struct ss_page_limits *limits);
+json_t *ss_page_curves(const struct ss_block *block, const struct ss_page_limits *limits);
+json_t *ss_page_timeline(const struct ss_block *block, const struct ss_page_limits *limits);
+/* All blocks for people, and pictures. */
 json_t *ss_page_blocks(const struct ss_document *document, const struct ss_page_limits *limits);
 
 #endif

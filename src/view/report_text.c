@@ -164,6 +164,10 @@ static enum ss_status print_block(const struct ss_block *block, const struct ss_
     case SS_BLOCK_TABLE:
     case SS_BLOCK_TREE:
         return print_table(block, style, out, err);
+    case SS_BLOCK_CALLS:
+    case SS_BLOCK_CURVES:
+    case SS_BLOCK_TIMELINE:
+        break;
     case SS_BLOCK_COMMANDS:
         print_commands(block, style, out);
         break;

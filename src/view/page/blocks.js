@@ -4,6 +4,7 @@
     'use strict';
     const {el, sentence} = page;
     page.renderers = {};
+    page.titles = {};
 
     const show = (number) => number.toFixed(1) + ' %';
 
@@ -24,10 +25,16 @@
             el('b', {}, show(one.percent)));
     }
 
+    // The role of each name's colour, by the first bar that has it: pictures use the same.
+    page.roles = new Map();
+
     // The picture is hidden from screen readers, which read the list below it.
-    page.renderers.bar = (block) => el('div', {class: 'bar'},
-        el('div', {class: 'shares', 'aria-hidden': 'true'}, ...block.shares.map(share)),
-        el('ul', {class: 'legend'}, ...block.shares.map(legendRow)));
+    page.renderers.bar = function (block) {
+        block.shares.filter((one) => !page.roles.has(one.name)).forEach((one) => page.roles.set(one.name, one.role));
+        return el('div', {class: 'bar'},
+            el('div', {class: 'shares', 'aria-hidden': 'true'}, ...block.shares.map(share)),
+            el('ul', {class: 'legend'}, ...block.shares.map(legendRow)));
+    };
 
     // ---- findings ----
 
@@ -86,7 +93,4 @@
         ...block.commands.map(([command, meaning]) => el('li', {},
             el('code', {}, command), page.button('Copy', () => page.copy(command, 'the command'),
                 {'aria-label': `Copy ${command}`}), el('span', {}, meaning))));
-
-    // A line of blocks, until a chart draws it.
-    page.renderers.series = (block) => page.chartSteps ? page.chartSteps(block) : null;
 })(window.stepscope);

@@ -19,9 +19,12 @@ window.stepscope = {};
     };
     const el = page.el;
 
+    // A number and its unit stay together.
+    const UNIT = /(\d) (%|[nµm]?s\b|[KMGT]iB|bytes)/g;
+
     // Words and names in turn; a name of the recording keeps its direction to itself.
     page.sentence = function (parts) {
-        return parts.map((text, i) => i % 2 ? el('bdi', {class: 'name'}, text) : text);
+        return parts.map((text, i) => i % 2 ? el('bdi', {class: 'name'}, text) : text.replace(UNIT, '$1\u00a0$2'));
     };
     page.plain = (parts) => parts.join('');
 

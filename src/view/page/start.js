@@ -4,7 +4,7 @@
     'use strict';
     const {el} = page;
     const TITLES = {headline: 'Where the time goes', findings: 'What to mend first', series: 'Step by step',
-        header: 'What was recorded, and how faithfully', commands: 'What to run next', note: 'Notes'};
+        curves: 'Memory and host over time', header: 'What was recorded, and how faithfully', commands: 'What to run next', note: 'Notes'};
 
     // A section begins with each block that is not joined to the one before it.
     function sections(blocks) {
@@ -24,7 +24,7 @@
             return named.title || named.text;
         }
         const kind = blocks.find((block) => block.kind === 'findings') ? 'findings' : blocks[0].kind;
-        return TITLES[kind] || 'Report';
+        return TITLES[kind] || page.titles[kind] || 'Report';
     }
 
     function sectionOf(blocks, index) {
