@@ -130,6 +130,7 @@ static void print_commands(const struct ss_block *block, const struct ss_report_
 
 /* --- the report ------------------------------------------------------------------------------- */
 
+/* Long: one case for each kind. */
 static enum ss_status print_block(const struct ss_block *block, const struct ss_report_style *style,
                                   FILE *out, struct ss_error *err)
 {
