@@ -214,8 +214,9 @@ static enum ss_status append_page(const struct ss_document *document,
 enum ss_status ss_report_html(const struct ss_document *document,
                               const struct ss_report_style *style, FILE *out, struct ss_error *err)
 {
-    static const struct ss_page_limits limits[] = {{1000, 4096}, {300, 1024}, {100, 512},
-                                                   {30, 256},    {10, 128},   {3, 64}};
+    static const struct ss_page_limits limits[] = {{1000, 4096, true}, {300, 1024, true},
+                                                   {100, 512, true},   {100, 256, false},
+                                                   {30, 128, false},   {10, 64, false}};
     (void)style;
     enum ss_status status = SS_OK;
     struct ss_strbuf page;

@@ -166,7 +166,7 @@ static json_t *series_of(const struct ss_block *block, const struct ss_page_limi
     json_object_set_new(object, "unit", text_of(block->series.unit, limits));
     json_object_set_new(object, "top", json_real(block->series.top));
     json_object_set_new(object, "values", values);
-    if (block->series.points.rows.count > 0) {
+    if (block->series.points.rows.count > 0 && limits->pictures) {
         json_object_set_new(object, "points", ss_page_points(&block->series.points, limits));
     }
     return object;
@@ -216,6 +216,17 @@ static json_t *commands_of(const struct ss_block *block, const struct ss_page_li
     return object;
 }
 
+static json_t *left_out(void)
+{
+    json_t *object = json_object(), *text = json_array();
+    json_array_append_new(text, json_string("A picture is left out: with it, this file would be "
+                                            "larger than 5 MB. Choose a part of the recording."));
+    json_object_set_new(object, "kind", json_string("note"));
+    json_object_set_new(object, "severity", json_string("warning"));
+    json_object_set_new(object, "text", text);
+    return object;
+}
+
 json_t *ss_page_blocks(const struct ss_document *document, const struct ss_page_limits *limits)
 {
     static json_t *(*const writers[])(const struct ss_block *, const struct ss_page_limits *) = {
@@ -236,7 +247,9 @@ json_t *ss_page_blocks(const struct ss_document *document, const struct ss_page_
     json_t *blocks = json_array();
     for (size_t i = 0; i < document->blocks.count; i++) {
         const struct ss_block *block = &document->blocks.data[i];
-        if (block->audience != SS_FOR_PROGRAMS) {
+        if (block->audience == SS_FOR_PAGES && !limits->pictures) {
+            json_array_append_new(blocks, left_out());
+        } else if (block->audience != SS_FOR_PROGRAMS) {
             json_array_append_new(blocks, writers[block->kind](block, limits));
         }
     }

@@ -11,6 +11,7 @@
 struct ss_page_limits {
     size_t rows;       /* of each table */
     size_t text_bytes; /* of each text */
+    bool pictures;
 };
 
 /* A text for people: harmful characters are replaced, a longer one ends with what is missing. */

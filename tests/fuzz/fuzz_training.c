@@ -32,6 +32,20 @@ static void check_diagnosis(const struct ss_diagnosis *diagnosis)
     }
 }
 
+static void check_page(const struct ss_selection *selection)
+{
+    static FILE *out;
+    const struct ss_report_style style = {.width = 0};
+    const struct ss_table_options options = {.max_rows = 100, .is_page = true};
+    const struct ss_report_options report = {.kind = &ss_overview_of_page, .table = &options};
+    struct ss_document document;
+    out = out != NULL ? out : fopen("/dev/null", "w");
+    ss_document_init(&document);
+    ss_report_compose(selection, &report, &document);
+    check(ss_report_html(&document, &style, out, NULL) == SS_OK, "a page is written");
+    ss_document_fini(&document);
+}
+
 static void check_views(const struct ss_selection *selection)
 {
     const struct ss_report_style style = {.width = 100};
@@ -78,6 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ss_diagnosis_init(&diagnosis, &training);
     check_diagnosis(&diagnosis);
     check_views(&selection);
+    check_page(&selection);
     ss_diagnosis_fini(&diagnosis);
     ss_training_facts_fini(&training);
     ss_step_summary_fini(&summary);

@@ -61,7 +61,7 @@ static void check_metrics(const struct ss_model *model)
 static inline void check_report(const struct ss_selection *selection,
                                 const struct ss_table_kind *kind, FILE *out)
 {
-    struct ss_table_options options = {.max_rows = 20};
+    struct ss_table_options options = {.max_rows = 20, .is_page = kind == &ss_overview_of_page};
     struct ss_report_style style = {.width = 80};
     struct ss_report_options report = {.kind = kind, .table = &options};
     struct ss_document document;
@@ -95,6 +95,7 @@ static inline void check_import_file(const struct ss_importer *importer,
         check_metrics(&model);
         check(ss_selection_init(&selection, &model, &options, &err) == SS_OK, "it is selected");
         check_report(&selection, &ss_overview, out);
+        check_report(&selection, &ss_overview_of_page, out);
         check_report(&selection, ss_table_kind_find("function", NULL), out);
         if (model.metrics.count > 0) {
             check_report(&selection, ss_table_kind_find("metric", NULL), out);

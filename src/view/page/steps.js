@@ -5,7 +5,7 @@
     'use strict';
     const {el} = page;
     const KINDS = ['steady-state', 'warm-up', 'outlier', 'not seen whole', 'outside the windows'];
-    const LEFT = 58, TOP = 18, BOTTOM = 22, HEIGHT = 220;
+    const ALL = -1, LEFT = 58, TOP = 18, BOTTOM = 22, HEIGHT = 220;
 
     function read(points) {
         const steps = [], width = 5 + points.phases.length;
@@ -134,8 +134,11 @@
         update(state);
     }
 
+    // Of all processes: side by side, step by step.
     function showAll(state) {
-        state.ofProcess = state.steps.filter((step) => step.process === state.process);
+        state.ofProcess = state.process === ALL
+            ? [...state.steps].sort((a, b) => a.number - b.number || a.process - b.process)
+            : state.steps.filter((step) => step.process === state.process);
         state.shown = state.ofProcess;
         state.cursor = -1;
         update(state);
@@ -163,6 +166,7 @@
             state.process = Number(choice.value);
             showAll(state);
         }});
+        choice.append(el('option', {value: ALL}, 'all processes, side by side'));
         for (const process of state.processes) {
             choice.append(el('option', {value: process}, `process ${state.points.pids[process]}`));
         }
@@ -201,7 +205,7 @@
             return null;
         }
         const steps = read(block.points), processes = [...new Set(steps.map((step) => step.process))];
-        const state = {points: block.points, steps, processes, process: processes[0], shown: steps, cursor: -1,
+        const state = {points: block.points, steps, processes, process: processes.length > 1 ? ALL : processes[0], shown: steps, cursor: -1,
             limit: block.top, isWhole: false, brush: null, words: el('p', {class: 'note fact', 'aria-live': 'polite'})};
         state.scale = page.button('', () => {
             state.isWhole = !state.isWhole;

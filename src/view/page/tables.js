@@ -43,9 +43,15 @@
 
     // ---- cells ----
 
+    // A long name has three lines; all of it on demand.
+    function name(text) {
+        const isLong = text.length > 150;
+        return el('bdi', {class: isLong ? 'long' : null, title: isLong ? text.slice(0, 2000) : null}, text);
+    }
+
     function cell(text, column) {
         const shown = el('td', {class: column.right ? 'right' : 'left'},
-            column.right ? text : el('bdi', {}, text));
+            column.right ? text : name(text));
         const percent = column.bar ? page.numberOf(text) : null;
         if (percent !== null) {
             shown.classList.add('share');
