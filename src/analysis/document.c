@@ -22,6 +22,7 @@ static void findings_fini(struct ss_block *block)
     for (size_t i = 0; i < block->findings.count; i++) {
         ss_vec_fini(&block->findings.data[i].details);
         ss_vec_fini(&block->findings.data[i].evidence);
+        ss_vec_fini(&block->findings.data[i].excerpt.lines);
     }
     ss_vec_fini(&block->findings);
 }

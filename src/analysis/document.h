@@ -62,11 +62,19 @@ struct ss_bar_share {
     int role; /* of its colour: 0 to SS_SHARE_ROLES - 1; -1: the unnamed rest */
 };
 
+/* Lines of a source file around one of them, as they are now. */
+struct ss_source_excerpt {
+    struct ss_strview path;
+    uint32_t first, line; /* numbers of its first line, and of the one that it is about */
+    struct ss_vec_of(struct ss_strview) lines; /* none: not at hand, or changed since */
+};
+
 struct ss_document_finding {
     struct ss_sentence headline;
     struct ss_vec_of(struct ss_sentence) details;  /* where it is */
     struct ss_vec_of(struct ss_sentence) evidence; /* name and value each */
     struct ss_sentence fix;                        /* empty: unknown */
+    struct ss_source_excerpt excerpt;              /* only for pages */
 };
 
 struct ss_document_command {

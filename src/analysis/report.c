@@ -43,6 +43,7 @@ void ss_report_parts_init(struct ss_report_parts *parts, const struct ss_selecti
 {
     bool has_steps = (options->kind->needs & SS_NEEDS_STEPS) != 0;
     *parts = (struct ss_report_parts){.selection = selection,
+                                      .source = &options->table->source,
                                       .is_overview = ss_table_kind_is_overview(options->kind),
                                       .is_page = options->kind == &ss_overview_of_page};
     ss_trust_init(&parts->trust, selection);

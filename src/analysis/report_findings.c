@@ -196,6 +196,10 @@ static void add_largest(const struct ss_report_parts *parts, struct ss_block *bl
         ss_vec_push_zero(&block->findings);
         ss_report_fill_finding(&parts->diagnosis.findings.data[i], parts->selection->model, arena,
                                &block->findings.data[block->findings.count - 1]);
+        if (parts->is_page) {
+            ss_report_fill_excerpt(&parts->diagnosis.findings.data[i], parts, arena,
+                                   &block->findings.data[block->findings.count - 1].excerpt);
+        }
     }
 }
 

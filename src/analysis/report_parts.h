@@ -10,6 +10,7 @@
 /* The analyses of a report. Owned by ss_report_compose. */
 struct ss_report_parts {
     const struct ss_selection *selection;
+    const struct ss_source_lines *source;
     struct ss_trust trust;
     struct ss_step_summary training;
     struct ss_training_facts facts;
@@ -44,6 +45,9 @@ void ss_report_add_device(const struct ss_report_parts *parts, struct ss_documen
 /* The same for programs; nothing without such steps. */
 void ss_report_put_device(const struct ss_device_facts *device, struct ss_figure *training);
 void ss_report_add_findings(const struct ss_report_parts *parts, struct ss_document *document);
+/* The source at the line of a finding, if it is the one that ran. */
+void ss_report_fill_excerpt(const struct ss_finding *finding, const struct ss_report_parts *parts,
+                            struct ss_arena *arena, struct ss_source_excerpt *out);
 /* The sentence that says most of a finding. */
 void ss_report_add_finding(const struct ss_finding *finding, const struct ss_model *model,
                            struct ss_sentence *out);

@@ -133,7 +133,7 @@ static enum ss_status compare(const struct ss_arguments *arguments, struct ss_di
     struct ss_diff_result result;
     struct ss_document document;
     struct ss_source_text *source = ss_source_text_new();
-    request->diff.source = (struct ss_source_lines){source_line, source};
+    request->diff.source = (struct ss_source_lines){.line = source_line, .context = source};
     ss_document_init(&document);
     ss_diff_compose(selections, &request->diff, &document, &result);
     enum ss_status status = ss_report_output(&request->report, models, SS_SIDES, &document, err);

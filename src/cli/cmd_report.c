@@ -65,6 +65,11 @@ static struct ss_strview source_line(void *context, struct ss_strview path, uint
     return ss_source_text_line(context, path, line);
 }
 
+static int64_t source_changed_ns(void *context, struct ss_strview path)
+{
+    return ss_source_text_changed_ns(context, path);
+}
+
 static enum ss_status make_report(const struct ss_arguments *arguments,
                                   struct ss_report_request *request,
                                   const struct ss_selection *selection, struct ss_model *model,
@@ -74,7 +79,8 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     struct ss_document document;
     struct ss_source_text *source = ss_source_text_new();
     struct ss_report_options report = {.kind = request->kind, .table = &request->table};
-    request->table.source = (struct ss_source_lines){source_line, source};
+    request->table.source = (struct ss_source_lines){
+        .line = source_line, .changed_ns = source_changed_ns, .context = source};
     if (ss_table_kind_is_overview(request->kind)) {
         ss_report_next_init(&next, arguments, selection->model,
                             request->kind == &ss_overview_of_ranges);

@@ -142,7 +142,7 @@ static void compose(const struct ss_selection *selection, struct ss_query_plan *
 {
     struct ss_report_options options = {.kind = plan->kind, .table = &plan->table};
     report->source = ss_source_text_new();
-    plan->table.source = (struct ss_source_lines){source_line, report->source};
+    plan->table.source = (struct ss_source_lines){.line = source_line, .context = report->source};
     ss_document_init(&report->document);
     ss_report_compose(selection, &options, &report->document);
 }

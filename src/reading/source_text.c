@@ -22,6 +22,7 @@ enum {
 struct source_file {
     struct ss_strview path; /* borrowed from the caller's model */
     struct ss_vec_of(struct ss_strview) lines;
+    int64_t changed_ns;
 };
 
 struct ss_source_text {
@@ -57,7 +58,7 @@ static bool is_shown(struct ss_strview path)
 }
 
 /* NULL: not readable, too large, or not a regular file. */
-static char *read_file(struct ss_strview path, size_t *length)
+static char *read_file(struct ss_strview path, size_t *length, int64_t *changed_ns)
 {
     char name[PATH_MAX];
     struct stat status;
@@ -72,6 +73,7 @@ static char *read_file(struct ss_strview path, size_t *length)
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
         status.st_size <= MAX_FILE_BYTES) {
         size_t size = (size_t)status.st_size;
+        *changed_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
         bytes = ss_alloc(size);
         for (ssize_t got; *length < size; *length += (size_t)got) {
             got = read(fd, bytes + *length, size - *length);
@@ -134,7 +136,7 @@ static const struct source_file *find_or_load(struct ss_source_text *source, str
     }
     struct source_file file = {.path = path};
     size_t length = 0;
-    char *bytes = is_shown(path) ? read_file(path, &length) : NULL;
+    char *bytes = is_shown(path) ? read_file(path, &length, &file.changed_ns) : NULL;
     if (bytes != NULL) {
         split(source, &file, bytes, length);
         ss_free(bytes);
@@ -150,4 +152,10 @@ struct ss_strview ss_source_text_line(struct ss_source_text *source, struct ss_s
     const struct source_file *file = find_or_load(source, path);
     return file != NULL && line > 0 && line <= file->lines.count ? file->lines.data[line - 1]
                                                                  : (struct ss_strview){NULL, 0};
+}
+
+int64_t ss_source_text_changed_ns(struct ss_source_text *source, struct ss_strview path)
+{
+    const struct source_file *file = find_or_load(source, path);
+    return file != NULL ? file->changed_ns : 0;
 }

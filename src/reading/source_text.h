@@ -18,5 +18,7 @@ void ss_source_text_free(struct ss_source_text *source);
 /* Line `line` (from 1) of `path`; data NULL: not available. Lives as long as `source`. */
 struct ss_strview ss_source_text_line(struct ss_source_text *source, struct ss_strview path,
                                       uint32_t line);
+/* When `path` was last changed, in ns since 1970; 0: not available. */
+int64_t ss_source_text_changed_ns(struct ss_source_text *source, struct ss_strview path);
 
 #endif

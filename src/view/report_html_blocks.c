@@ -129,6 +129,20 @@ static json_t *bar_of(const struct ss_block *block, const struct ss_page_limits 
     return object;
 }
 
+static json_t *excerpt_of(const struct ss_source_excerpt *excerpt,
+                          const struct ss_page_limits *limits)
+{
+    json_t *object = json_object(), *lines = json_array();
+    for (size_t i = 0; i < excerpt->lines.count; i++) {
+        json_array_append_new(lines, ss_page_text(excerpt->lines.data[i], limits));
+    }
+    json_object_set_new(object, "path", ss_page_text(excerpt->path, limits));
+    json_object_set_new(object, "first", json_integer(excerpt->first));
+    json_object_set_new(object, "line", json_integer(excerpt->line));
+    json_object_set_new(object, "lines", lines);
+    return object;
+}
+
 static json_t *finding_of(const struct ss_document_finding *finding,
                           const struct ss_page_limits *limits)
 {
@@ -143,6 +157,9 @@ static json_t *finding_of(const struct ss_document_finding *finding,
     json_object_set_new(object, "details", details);
     json_object_set_new(object, "evidence", evidence);
     json_object_set_new(object, "fix", ss_page_sentence(&finding->fix, limits));
+    if (finding->excerpt.lines.count > 0) {
+        json_object_set_new(object, "source", excerpt_of(&finding->excerpt, limits));
+    }
     return object;
 }
 

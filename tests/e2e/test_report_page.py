@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`stepscope report --html`: the page in a real browser, and what its file may hold."""
 
+import importlib.util
 import json
+import os
+import pathlib
 import re
 import time
 
@@ -359,6 +362,41 @@ def test_keyboard_reaches_and_sorts(chromium, page_of, raw):
             break
     ActionChains(chromium).send_keys(Keys.ENTER).perform()
     assert page.js("return document.activeElement.parentElement.ariaSort") == "descending"
+
+
+def axe():
+    """The rules of accessibility, from a package of the tests or $AXE_CORE; skips without them."""
+    found = importlib.util.find_spec("axe_core_python")
+    path = os.environ.get("AXE_CORE") or found and pathlib.Path(found.origin).parent / "axe.min.js"
+    if not path:
+        pytest.skip("axe-core-python is not installed, and AXE_CORE does not name axe.min.js")
+    return pathlib.Path(path).read_text("utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_has_no_findings_of_axe(chromium, page_of, tmp_path, scheme):
+    rules = axe()
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+        "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    page = Page(chromium, page_of(training(tmp_path / "trace.json")))
+    page.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.js(rules)
+    chromium.set_script_timeout(60)
+    found = chromium.execute_async_script(
+        "axe.run(document).then((result) => arguments[0](result.violations.map((rule) =>"
+        "[rule.id, rule.nodes.slice(0, 3).map((node) => node.html)])))")
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert found == []
+
+
+def test_prints_without_controls(chromium, page_of, raw):
+    page = Page(chromium, page_of(raw))
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    shown = page.js("return [...document.querySelectorAll('nav, button, input, select')]"
+                    ".filter((element) => element.offsetParent !== null && !element.closest('th, details')).length")
+    colour = page.js("return getComputedStyle(document.body).backgroundColor")
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert (shown, colour) == (0, "rgb(255, 255, 255)")
 
 
 def test_without_scripts_it_is_the_text(stepscope, page_of, raw):

@@ -48,13 +48,26 @@
             gain: parts[last].slice(at + 2)};
     }
 
+    function sourceLine(source, text, i) {
+        const number = source.first + i, isIt = number === source.line;
+        return el(isIt ? 'mark' : 'span', {class: 'line'}, el('i', {'aria-hidden': 'true'}, String(number)), `${text}\n`);
+    }
+
+    function excerpt(source) {
+        return el('figure', {class: 'excerpt'},
+            el('figcaption', {}, el('bdi', {}, `${source.path}:${source.line}`),
+                ' as the file is now, unchanged since the recording'),
+            el('pre', {tabindex: '0', role: 'region', 'aria-label': `Source at ${source.path}:${source.line}`},
+                el('code', {}, ...source.lines.map((text, i) => sourceLine(source, text, i)))));
+    }
+
     function finding(one, number) {
         const {what, gain} = splitGain(one.headline);
         return el('li', {class: 'finding'},
             el('h3', {}, el('span', {class: 'number'}, String(number)), el('span', {}, ...sentence(what))),
             gain ? el('p', {class: 'gain'}, gain) : null,
             ...one.details.map((detail) => el('p', {class: 'detail'}, ...sentence(detail))),
-            page.excerpt && one.source ? page.excerpt(one.source) : null,
+            one.source ? excerpt(one.source) : null,
             one.evidence.length ? el('ul', {class: 'evidence', 'aria-label': 'Evidence'},
                 ...one.evidence.map((fact) => el('li', {}, ...sentence(fact)))) : null,
             one.fix.length ? el('p', {class: 'fix'}, ...sentence(one.fix)) : null);

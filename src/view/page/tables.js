@@ -131,9 +131,9 @@
             }});
         return el('div', {class: 'tools'}, state.block.rows.length > 3 ? search : null, state.count,
             page.button('Copy CSV', () => page.copy(csvOf(state.block), 'all rows as CSV'),
-                {'aria-label': `Copy ${title} as CSV`}),
+                {'aria-label': `Copy CSV: ${title}`}),
             page.button('Copy Markdown', () => page.copy(markdownOf(state), 'the rows as Markdown'),
-                {'aria-label': `Copy ${title} as Markdown`}));
+                {'aria-label': `Copy Markdown: ${title}`}));
     }
 
     function build(block, title) {
@@ -146,7 +146,7 @@
         state.heads = block.columns.map((column, c) => head(state, column, c));
         drawRows(state);
         return el('div', {class: 'table'}, tools(state, title),
-            el('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': title},
+            el('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Rows of ${title}`},
                 el('table', {}, el('caption', {class: 'hidden'}, title),
                     el('thead', {}, el('tr', {}, ...state.heads)), state.body)),
             state.open,
