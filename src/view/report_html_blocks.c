@@ -22,6 +22,9 @@ static size_t cut_at(struct ss_strview text, size_t most)
 
 json_t *ss_page_text(struct ss_strview text, const struct ss_page_limits *limits)
 {
+    if (text.length == 0) {
+        return json_string("");
+    }
     struct ss_strbuf clean;
     size_t shown = cut_at(text, limits->text_bytes);
     ss_strbuf_init(&clean, MAX_TEXT_BYTES);

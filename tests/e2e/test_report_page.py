@@ -6,9 +6,12 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import tempfile
 import time
 
 import pytest
+from firefox import Firefox
 from kineto import Kineto
 
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
@@ -362,6 +365,35 @@ def test_keyboard_reaches_and_sorts(chromium, page_of, raw):
             break
     ActionChains(chromium).send_keys(Keys.ENTER).perform()
     assert page.js("return document.activeElement.parentElement.ariaSort") == "descending"
+
+
+@pytest.fixture(scope="module")
+def firefox():
+    program = shutil.which("firefox-esr") or shutil.which("firefox")
+    if program is None:
+        pytest.skip("firefox is not installed")
+    with tempfile.TemporaryDirectory() as profile:
+        started = Firefox(program, profile)
+        yield started
+        started.quit()
+
+
+def test_firefox_shows_it_within_a_second(firefox, page_of, tmp_path):
+    path = page_of(training(tmp_path / "trace.json", steps=100, slow=30))
+    firefox.get("about:blank")
+    spent = []
+    for _ in range(3):
+        begin = time.monotonic()
+        firefox.get(path.as_uri())
+        assert firefox.execute_script("return document.documentElement.dataset.ready") == "yes"
+        spent.append(time.monotonic() - begin)
+    assert min(spent) < 1
+    assert firefox.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert len(firefox.execute_script("return [...document.querySelectorAll('section h2')]"
+                                      ".map((title) => title.textContent)")) > 10
+    sizes = firefox.execute_script("return [...document.querySelectorAll('canvas')].map((canvas) =>"
+                                   "[canvas.width, canvas.parentElement.clientWidth])")
+    assert sizes and all(width == around for width, around in sizes)
 
 
 def axe():

@@ -92,7 +92,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ss_diagnosis_init(&diagnosis, &training);
     check_diagnosis(&diagnosis);
     check_views(&selection);
-    check_page(&selection);
+    if (data[0] % 4 == 0) { /* it has all tables */
+        check_page(&selection);
+    }
     ss_diagnosis_fini(&diagnosis);
     ss_training_facts_fini(&training);
     ss_step_summary_fini(&summary);

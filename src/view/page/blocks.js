@@ -93,11 +93,13 @@
 
     page.renderers.header = function (block) {
         const list = el('dl', {class: 'trust'});
+        let kind = null;
         for (const [key, row] of block.rows) {
             if (key !== '') {
-                list.append(el('dt', {}, key));
+                kind = key === 'Beware' ? 'beware' : null;
+                list.append(el('dt', {class: kind}, key));
             }
-            list.append(el('dd', {}, ...facts(row)));
+            list.append(el('dd', {class: kind}, ...facts(row)));
         }
         return list;
     };

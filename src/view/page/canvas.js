@@ -110,7 +110,6 @@
         listen(picture, options);
         new ResizeObserver(() => canvas.clientWidth !== picture.width && picture.draw()).observe(canvas);
         document.addEventListener('redraw', picture.draw);
-        window.addEventListener('beforeprint', picture.draw);
         return picture;
     };
 

@@ -104,6 +104,12 @@ window.stepscope = {};
         setTheme(select.value);
         return el('label', {class: 'theme'}, 'Colours ', select);
     };
+    // Paper is white.
+    window.addEventListener('beforeprint', () => {
+        document.documentElement.dataset.screen = document.documentElement.dataset.theme;
+        setTheme('light');
+    });
+    window.addEventListener('afterprint', () => setTheme(document.documentElement.dataset.screen || 'auto'));
     dark.addEventListener('change', () => document.dispatchEvent(new Event('redraw')));
 
     // The colour of a variable of the style sheet, for pictures.

@@ -302,6 +302,7 @@
         state.sandwich = 0;
         const choice = partChoice(state);
         state.parts.replaceChildren(choice);
+        state.parts.hidden = choice.hidden;
         choosePart(state, choice.value);
     }
 

@@ -216,7 +216,7 @@
         showAll(state);
         return el('div', {class: 'steps'},
             el('div', {class: 'tools'}, processes.length > 1 ? processChoice(state) : null,
-                el('span', {class: 'count'}, 'Drag to select steps'), state.reset, state.scale),
+                el('span', {class: 'count'}, 'Drag to select steps'), el('span', {class: 'far'}, ' '), state.reset, state.scale),
             state.picture.frame, legend(state), state.words,
             block.points.each > 1 ? el('p', {class: 'note aside'}, `Each column is the longest of ${block.points.each} steps.`) : null);
     };

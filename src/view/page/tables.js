@@ -131,7 +131,7 @@
             }});
         return el('div', {class: 'tools'}, state.block.rows.length > 3 ? search : null, state.count,
             page.button('Copy CSV', () => page.copy(csvOf(state.block), 'all rows as CSV'),
-                {'aria-label': `Copy CSV: ${title}`}),
+                {class: 'far', 'aria-label': `Copy CSV: ${title}`}),
             page.button('Copy Markdown', () => page.copy(markdownOf(state), 'the rows as Markdown'),
                 {'aria-label': `Copy Markdown: ${title}`}));
     }
