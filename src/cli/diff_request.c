@@ -78,7 +78,8 @@ bool ss_diff_request_parse(const struct ss_arguments *arguments, struct ss_diff_
     const struct ss_model_load *load = &report->reading.load;
     request->diff.inputs[SS_SIDE_A] = arguments->positional[0];
     request->diff.inputs[SS_SIDE_B] = arguments->positional[1];
-    request->diff.has_rows = ss_arguments_has(arguments, "num-rows");
+    bool is_page = report->view->has_pictures; /* has room for more rows */
+    request->diff.has_rows = is_page || ss_arguments_has(arguments, "num-rows");
     request->diff.max_rows = report->table.max_rows;
     request->diff.full_paths = ss_arguments_has(arguments, "full-filenames");
     request->diff.is_single = report->view->is_single_table;

@@ -63,26 +63,46 @@ static json_t *words_of(const struct ss_text_table *text, size_t row,
     return words;
 }
 
+/* What is better or worse of two recordings: row, column, and 1 or -1. */
+static void put_tones(json_t *list, const struct ss_text_table *text, size_t row)
+{
+    for (size_t c = 0, shown = 0; c < text->column_count; c++) {
+        const char *colour = text->cells.data[row * text->column_count + c].colour;
+        bool is_better = colour != NULL && strcmp(colour, "green") == 0;
+        bool is_worse = colour != NULL && strcmp(colour, "lightred") == 0;
+        if (is_shown(text, c) && (is_better || is_worse)) {
+            json_array_append_new(list, json_integer((json_int_t)row));
+            json_array_append_new(list, json_integer((json_int_t)shown));
+            json_array_append_new(list, json_integer(is_better ? 1 : -1));
+        }
+        shown += is_shown(text, c);
+    }
+}
+
 static bool is_weak(const struct ss_text_table *text, size_t row)
 {
     const char *colour = text->row_colours.data[row];
     return colour != NULL && strcmp(colour, "darkgray") == 0;
 }
 
-static void put_words(json_t *object, const struct ss_text_table *text,
+static void put_words(json_t *object, const struct ss_text_table *text, bool is_comparison,
                       const struct ss_page_limits *limits)
 {
-    json_t *rows = json_array(), *weak = json_array();
+    json_t *rows = json_array(), *weak = json_array(), *tones = json_array();
     size_t count = text->row_colours.count, shown = count < limits->rows ? count : limits->rows;
     for (size_t row = 0; row < shown; row++) {
         json_array_append_new(rows, words_of(text, row, limits));
         if (is_weak(text, row)) {
             json_array_append_new(weak, json_integer((json_int_t)row));
         }
+        if (is_comparison) {
+            put_tones(tones, text, row);
+        }
     }
     json_object_set_new(object, "columns", columns_of(text, limits));
     json_object_set_new(object, "rows", rows);
     json_object_set_new(object, "weak", weak);
+    json_object_set_new(object, "tones", tones);
     json_object_set_new(object, "more", json_integer((json_int_t)(count - shown)));
 }
 
@@ -153,7 +173,7 @@ json_t *ss_page_table(const struct ss_block *block, const struct ss_page_limits 
     }
     struct ss_text_table text;
     (layout->fill != NULL ? layout->fill : ss_report_fill_present)(block, &text);
-    put_words(object, &text, limits);
+    put_words(object, &text, table->comparison.keys > 0, limits);
     put_data(object, table, limits);
     ss_text_table_fini(&text);
     return object;

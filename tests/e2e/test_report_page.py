@@ -121,6 +121,55 @@ def test_html_is_an_ending_and_an_option(stepscope, raw, tmp_path):
     assert not (tmp_path / "c.html").exists()
 
 
+TRAIN = """\
+import stepscope
+
+
+def slow():
+    total = 0
+    for i in range(60_000):
+        total += i * i
+    return total
+
+
+stepscope.epoch(0)
+for _ in range(60):
+    stepscope.phase("data")
+    slow()
+    stepscope.phase(None)
+    stepscope.step()
+"""
+
+
+def test_the_source_of_a_finding_unless_it_was_changed(chromium, stepscope, page_of, package, python,
+                                                       tmp_path):
+    program, trace = tmp_path / "train.py", tmp_path / "run.pftrace"
+    program.write_text(TRAIN)
+    hour_ago = time.time() - 3600
+    os.utime(program, (hour_ago, hour_ago))
+    stepscope("record", "-q", "-r", 200, "-o", trace, "--", python, program,
+              env={"PYTHONPATH": str(package)})
+    page = Page(chromium, page_of(trace))
+    assert page.all(".excerpt figcaption")[0].startswith("train.py:")
+    marked = page.js("return document.querySelector('.excerpt mark').textContent").strip()
+    assert "for i in range(60_000):" in marked or "total += i * i" in marked
+    shown = page.js("return document.querySelector('.excerpt code').textContent")
+    assert "def slow():" in shown
+    os.utime(program)
+    page = Page(chromium, page_of(trace))
+    assert page.all(".finding") and not page.all(".excerpt")
+
+
+def test_two_recordings(chromium, stepscope, tmp_path):
+    target = tmp_path / "diff.html"
+    stepscope("diff", training(tmp_path / "a.json"), training(tmp_path / "b.json", slow=5),
+              "--html", target)
+    page = Page(chromium, target)
+    assert page.all("section h2")[0] == "What changed"
+    assert "Step" in page.all("section h2")
+    assert page.js("return document.querySelectorAll('td.right').length") > 10
+
+
 def test_sections_are_those_of_the_text(chromium, stepscope, page_of, tmp_path):
     source = training(tmp_path / "trace.json")
     page = Page(chromium, page_of(source))

@@ -19,6 +19,9 @@
     }
 
     function titleOf(blocks) {
+        if (blocks[0].kind === 'headline' && page.isDiff) {
+            return 'What changed';
+        }
         const named = blocks.find((block) => block.kind === 'heading' || block.title);
         if (named) {
             return named.title || named.text;
@@ -56,6 +59,7 @@
         const data = JSON.parse(document.getElementById('report-data').textContent);
         page.data = data;
         const title = data.blocks.find((block) => block.kind === 'title');
+        page.isDiff = Boolean(title) && title.what.endsWith('diff');
         const rest = data.blocks.filter((block) => block !== title);
         const shown = sections(rest).map(sectionOf).filter(Boolean);
         const main = document.getElementById('report');

@@ -11,7 +11,7 @@
 
     // "1.25 s" → 1.25e9: what a cell shows, as a number; null: it is text.
     page.numberOf = function (text) {
-        const match = NUMBER.exec(text);
+        const match = NUMBER.exec(text.replace('−', '-').replace(/^±/, ''));
         if (!match) {
             return null;
         }
@@ -60,9 +60,24 @@
         return shown;
     }
 
+    // Better or worse than the other recording, by row and column.
+    function readTones(list) {
+        const tones = new Map();
+        for (let at = 0; at < (list || []).length; at += 3) {
+            tones.set(`${list[at]},${list[at + 1]}`, list[at + 2] > 0 ? 'better' : 'worse');
+        }
+        return tones;
+    }
+
     function row(state, i) {
-        return el('tr', {class: state.weak.has(i) ? 'weak' : null},
-            ...state.block.columns.map((column, c) => cell(state.block.rows[i][c], column)));
+        const cells = state.block.columns.map((column, c) => cell(state.block.rows[i][c], column));
+        cells.forEach((shown, c) => {
+            const tone = state.tones.get(`${i},${c}`);
+            if (tone) {
+                shown.classList.add(tone);
+            }
+        });
+        return el('tr', {class: state.weak.has(i) ? 'weak' : null}, ...cells);
     }
 
     function drawRows(state) {
@@ -138,6 +153,7 @@
 
     function build(block, title) {
         const state = {block, sort: -1, direction: 1, search: '', isOpen: false, weak: new Set(block.weak),
+            tones: readTones(block.tones),
             body: el('tbody'), count: el('span', {class: 'count', 'aria-live': 'polite'})};
         state.open = page.button('', () => {
             state.isOpen = !state.isOpen;
