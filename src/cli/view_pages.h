@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `view` serves: the page's files, which are built in, and the answers about its timeline. */
+#ifndef SS_CLI_VIEW_PAGES_H
+#define SS_CLI_VIEW_PAGES_H
+
+#include "cli/view_notes.h"
+#include "serve/server.h"
+#include "timeline/answers.h"
+
+struct ss_view_pages {
+    struct ss_answering answering;
+    struct ss_view_notes *notes;
+};
+
+/* An ss_serve_answer; the context is a struct ss_view_pages. */
+void ss_view_answer(void *context, const struct ss_serve_request *request,
+                    struct ss_serve_reply *reply);
+
+#endif
