@@ -125,8 +125,9 @@ static enum ss_status serve(const struct request *request, struct ss_view_pages 
     sigaddset(&ends, SIGHUP);
     sigprocmask(SIG_BLOCK, &ends, NULL);
     SS_TRY(ss_listening_open(&listening, request->port, request->socket, err));
-    enum ss_status status =
-        ss_server_start(&server, &listening, &access, ss_view_answer, pages, err);
+    const struct ss_serve_options serving = {
+        .size = sizeof serving, .access = &access, .answer = ss_view_answer, .context = pages};
+    enum ss_status status = ss_server_start(&server, &listening, &serving, err);
     if (status == SS_OK) {
         listening.fd = -1; /* the server closes it */
         print_address(&listening, &access);

@@ -79,8 +79,9 @@ static enum ss_status load(struct ss_view_notes *notes, struct ss_error *err)
             json_decref(notes->notes);
             notes->notes = json_incref(list);
         } else {
-            status = ss_fail(err, SS_E_FORMAT,
-                             "%s is no file of notes: move it away to keep notes there", notes->path);
+            status =
+                ss_fail(err, SS_E_FORMAT,
+                        "%s is no file of notes: move it away to keep notes there", notes->path);
         }
         json_decref(root);
     }
@@ -154,8 +155,8 @@ void ss_view_notes_write(struct ss_view_notes *notes, struct ss_sink *sink)
         ss_sink_text(sink, ",\"to_ns\":");
         ss_json_write_integer(sink, shifted(note, "to_ns", -notes->base_ns));
         ss_sink_text(sink, ",\"text\":");
-        ss_json_write_plain(
-            sink, (struct ss_strview){json_string_value(text), json_string_length(text)});
+        ss_json_write_plain(sink,
+                            (struct ss_strview){json_string_value(text), json_string_length(text)});
         ss_sink_text(sink, "}");
     }
     ss_sink_text(sink, "]}\n");
@@ -166,7 +167,7 @@ static enum ss_status replace(struct ss_view_notes *notes, json_t *list, json_in
                               struct ss_error *err)
 {
     if (notes->problem.status != SS_OK) {
-        return ss_fail(err, notes->problem.status, "%s", notes->problem.message);
+        return ss_fail(err, SS_E_PERMISSION, "%s", notes->problem.message);
     }
     if (revision != notes->revision) {
         return ss_fail(err, SS_E_AGAIN, "another window changed the notes: add yours again");

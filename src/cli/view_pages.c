@@ -189,9 +189,9 @@ static const struct view_path {
     const char *path;
     view_answer *answer;
 } answers[] = {
-    {"/api/overview", answer_overview},
-    {"/api/picture", answer_picture}, {"/api/slice", answer_slice}, {"/api/sums", answer_sums},
-    {"/api/search", answer_search},   {"/api/step", answer_step},
+    {"/api/overview", answer_overview}, {"/api/picture", answer_picture},
+    {"/api/slice", answer_slice},       {"/api/sums", answer_sums},
+    {"/api/search", answer_search},     {"/api/step", answer_step},
 };
 
 static bool find_answer(const struct ss_view_pages *pages, const struct ss_serve_request *request,

@@ -65,9 +65,8 @@ bool ss_access_is_host(const char *host)
 bool ss_access_is_origin(const char *origin, const char *host)
 {
     static const char scheme[] = "http://";
-    return origin == NULL ||
-           (host != NULL && strncmp(origin, scheme, sizeof scheme - 1) == 0 &&
-            strcasecmp(origin + sizeof scheme - 1, host) == 0);
+    return origin == NULL || (host != NULL && strncmp(origin, scheme, sizeof scheme - 1) == 0 &&
+                              strcasecmp(origin + sizeof scheme - 1, host) == 0);
 }
 
 bool ss_access_is_path(const char *path)

@@ -44,9 +44,10 @@ static bool is_abandoned(const struct sockaddr_un *address)
 {
     struct stat file;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool is_own = lstat(address->sun_path, &file) == 0 && S_ISSOCK(file.st_mode) &&
-                  file.st_uid == geteuid();
-    bool is_refused = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) != 0 &&
+    bool is_own =
+        lstat(address->sun_path, &file) == 0 && S_ISSOCK(file.st_mode) && file.st_uid == geteuid();
+    bool is_refused = fd >= 0 &&
+                      connect(fd, (const struct sockaddr *)address, sizeof *address) != 0 &&
                       errno == ECONNREFUSED;
     if (fd >= 0) {
         close(fd);

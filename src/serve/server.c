@@ -29,9 +29,7 @@ struct connection {
 
 struct ss_server {
     struct MHD_Daemon *daemon;
-    const struct ss_access *access;
-    ss_serve_answer *answer;
-    void *context;
+    struct ss_serve_options options;
     pthread_mutex_t lock; /* of the list */
     struct connection *connections;
 };
@@ -50,7 +48,7 @@ static void restart_clock(struct ss_server *server, struct MHD_Connection *conne
     struct connection *row = info != NULL ? info->socket_context : NULL;
     pthread_mutex_lock(&server->lock);
     if (row != NULL) {
-        row->since_ns = ss_clock_monotonic_ns();
+        row->since_ns = ss_clock_now_ns(server->options.clock);
     }
     pthread_mutex_unlock(&server->lock);
 }
@@ -65,7 +63,7 @@ static void notify_connection(void *context, struct MHD_Connection *connection,
         row = ss_alloc_zero(1, sizeof *row);
         row->fd =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        row->since_ns = ss_clock_monotonic_ns();
+        row->since_ns = ss_clock_now_ns(server->options.clock);
         row->next = server->connections;
         row->link = &server->connections;
         if (row->next != NULL) {
@@ -87,7 +85,7 @@ static void notify_connection(void *context, struct MHD_Connection *connection,
 /* Shut down, not closed: libmicrohttpd closes the socket when it sees its end. */
 void ss_server_tick(struct ss_server *server)
 {
-    uint64_t now_ns = ss_clock_monotonic_ns();
+    uint64_t now_ns = ss_clock_now_ns(server->options.clock);
     pthread_mutex_lock(&server->lock);
     for (struct connection *row = server->connections; row != NULL; row = row->next) {
         if (now_ns - row->since_ns > SS_SERVE_PATIENCE_S * UINT64_C(1000000000)) {
@@ -141,8 +139,7 @@ static enum MHD_Result queue(struct MHD_Connection *connection, int status, cons
 static enum MHD_Result refuse(struct MHD_Connection *connection, int status, const char *why)
 {
     return queue(connection, status, "text/plain; charset=utf-8",
-                 MHD_create_response_from_buffer(strlen(why), (void *)why,
-                                                 MHD_RESPMEM_PERSISTENT));
+                 MHD_create_response_from_buffer(strlen(why), (void *)why, MHD_RESPMEM_PERSISTENT));
 }
 
 static void free_body(void *body)
@@ -178,7 +175,7 @@ static enum MHD_Result enter(const struct ss_server *server, struct MHD_Connecti
     }
     ss_strbuf_init(&cookie, 256);
     ss_strbuf_append_format(&cookie, "%s=%s; HttpOnly; SameSite=Strict; Path=/",
-                            server->access->cookie, server->access->token);
+                            server->options.access->cookie, server->options.access->token);
     MHD_add_response_header(response, "Set-Cookie", cookie.data);
     MHD_add_response_header(response, "Location", "/");
     ss_strbuf_fini(&cookie);
@@ -191,8 +188,8 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 }
 
 /* 0: it may pass. */
-static int check(struct MHD_Connection *connection,
-                 const char *path, const char *method, const char **why)
+static int check(struct MHD_Connection *connection, const char *path, const char *method,
+                 const char **why)
 {
     const char *host = header(connection, "Host"), *origin = header(connection, "Origin");
     bool is_put = strcmp(method, "PUT") == 0;
@@ -218,8 +215,8 @@ static int check(struct MHD_Connection *connection,
 static bool has_cookie(const struct ss_server *server, struct MHD_Connection *connection)
 {
     return ss_access_is_token(
-        server->access,
-        MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, server->access->cookie));
+        server->options.access,
+        MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, server->options.access->cookie));
 }
 
 static enum MHD_Result answer(struct ss_server *server, struct MHD_Connection *connection,
@@ -231,7 +228,7 @@ static enum MHD_Result answer(struct ss_server *server, struct MHD_Connection *c
         return refuse(connection, refused, why);
     }
     const char *token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
-    if (strcmp(path, "/") == 0 && ss_access_is_token(server->access, token)) {
+    if (strcmp(path, "/") == 0 && ss_access_is_token(server->options.access, token)) {
         return enter(server, connection);
     }
     if (!has_cookie(server, connection)) {
@@ -247,7 +244,7 @@ static enum MHD_Result answer(struct ss_server *server, struct MHD_Connection *c
                                        .connection = connection};
     struct ss_serve_reply reply = {.file_fd = -1, .type = "text/plain; charset=utf-8"};
     ss_strbuf_init(&reply.body, SIZE_MAX / 2);
-    server->answer(server->context, &request, &reply);
+    server->options.answer(server->options.context, &request, &reply);
     enum MHD_Result result = send_reply(connection, &reply);
     ss_strbuf_fini(&reply.body);
     return result;
@@ -292,7 +289,7 @@ static void raise_descriptor_limit(void)
     }
 }
 
-/* Clients that break a connection are no news to the user. */
+/* A client that breaks its connection is no problem of the user. */
 static void discard_message(void *context, const char *format, va_list arguments)
 {
     (void)context;
@@ -301,14 +298,11 @@ static void discard_message(void *context, const char *format, va_list arguments
 }
 
 enum ss_status ss_server_start(struct ss_server **server, const struct ss_listening *listening,
-                               const struct ss_access *access, ss_serve_answer *answers,
-                               void *context, struct ss_error *err)
+                               const struct ss_serve_options *options, struct ss_error *err)
 {
     sigset_t all, before;
     struct ss_server *started = ss_alloc_zero(1, sizeof *started);
-    started->access = access;
-    started->answer = answers;
-    started->context = context;
+    started->options = *options;
     pthread_mutex_init(&started->lock, NULL);
     raise_descriptor_limit();
     /* The threads of the server inherit the mask: signals are the main thread's. */
@@ -343,14 +337,11 @@ void ss_server_stop(struct ss_server *server)
 #else
 
 enum ss_status ss_server_start(struct ss_server **server, const struct ss_listening *listening,
-                               const struct ss_access *access, ss_serve_answer *answer,
-                               void *context, struct ss_error *err)
+                               const struct ss_serve_options *options, struct ss_error *err)
 {
     (void)server;
     (void)listening;
-    (void)access;
-    (void)answer;
-    (void)context;
+    (void)options;
     return ss_fail(err, SS_E_UNSUPPORTED,
                    "this stepscope was built without libmicrohttpd: install libmicrohttpd-dev and "
                    "build it again, or use stepscope export for another viewer");

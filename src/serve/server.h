@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "serve/access.h"
@@ -49,6 +50,14 @@ struct ss_serve_reply {
 typedef void ss_serve_answer(void *context, const struct ss_serve_request *request,
                              struct ss_serve_reply *reply);
 
+struct ss_serve_options {
+    size_t size;
+    const struct ss_access *access;
+    ss_serve_answer *answer;
+    void *context;
+    const struct ss_clock *clock; /* NULL: the system's */
+};
+
 struct ss_server;
 
 /* NULL: not in the request. */
@@ -57,10 +66,10 @@ const char *ss_serve_argument(const struct ss_serve_request *request, const char
 bool ss_serve_number(const struct ss_serve_request *request, const char *name, uint64_t most,
                      uint64_t *number);
 
-/* Borrows everything. SS_E_UNSUPPORTED: built without libmicrohttpd. */
+/* Borrows everything; the server closes the socket. SS_E_UNSUPPORTED: built without libmicrohttpd.
+ */
 enum ss_status ss_server_start(struct ss_server **server, const struct ss_listening *listening,
-                               const struct ss_access *access, ss_serve_answer *answer,
-                               void *context, struct ss_error *err);
+                               const struct ss_serve_options *options, struct ss_error *err);
 /* Closes connections that are too slow; call it every second or so. */
 void ss_server_tick(struct ss_server *server);
 /* Ends open connections. */

@@ -24,12 +24,12 @@ static void write_track(const struct ss_timeline *timeline, uint32_t id, struct 
     ss_sink_format(sink, "{\"id\":%u,\"kind\":\"%s\",\"name\":", id,
                    ss_timeline_kind_name(track->kind));
     write_text(sink, text);
-    ss_sink_format(sink, ",\"first_lane\":%u,\"lanes\":%u,\"slices\":", track->first_lane,
+    bool is_main = track->thread != 0 && model->threads.data[track->thread].is_main;
+    ss_sink_format(sink, ",\"is_main\":%s,\"lanes\":%u,\"slices\":", is_main ? "true" : "false",
                    track->lanes);
     ss_json_write_natural(sink, track->slices);
     if (track->kind == SS_TIMELINE_COUNTER) {
-        struct ss_series_extremes all =
-            ss_series_extremes(&track->series, 0, track->series.count);
+        struct ss_series_extremes all = ss_series_extremes(&track->series, 0, track->series.count);
         ss_sink_text(sink, ",\"low\":");
         ss_json_write_real(sink, all.low);
         ss_sink_text(sink, ",\"high\":");
@@ -88,8 +88,7 @@ static void write_perfetto_zero(const struct ss_timeline *timeline, uint32_t inp
         const struct ss_model_clock_reading *reading = &model->clock_readings.data[i];
         if (reading->input == input && row->kind == SS_INPUT_TRACE) {
             int64_t shift_ns = model->clock_domains.data[row->clock_domain].shift_ns;
-            int64_t boot_ns =
-                (int64_t)(reading->clock.boottime_ns - reading->clock.monotonic_ns);
+            int64_t boot_ns = (int64_t)(reading->clock.boottime_ns - reading->clock.monotonic_ns);
             ss_json_write_integer(sink, (int64_t)base_ns - shift_ns + boot_ns);
             return;
         }
@@ -100,8 +99,7 @@ static void write_perfetto_zero(const struct ss_timeline *timeline, uint32_t inp
 static bool ends_with(struct ss_strview text, const char *ending)
 {
     size_t length = strlen(ending);
-    return text.length >= length &&
-           memcmp(text.data + text.length - length, ending, length) == 0;
+    return text.length >= length && memcmp(text.data + text.length - length, ending, length) == 0;
 }
 
 /* Whether Perfetto's interface reads the file. */

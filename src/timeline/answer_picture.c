@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "timeline/answers.h"
 #include "timeline/answer_names.h"
+#include "timeline/answers.h"
 #include "timeline/labels.h"
 #include "view/json_text.h"
 

@@ -56,9 +56,9 @@ static void add(struct searching *searching, struct ss_search_place place)
     const struct ss_search_place *after = searching->after;
     bool is_ahead = after == NULL ||
                     (searching->backward ? is_before(&place, after) : is_before(after, &place));
-    bool is_nearer = !searching->has_best ||
-                     (searching->backward ? is_before(&searching->best, &place)
-                                          : is_before(&place, &searching->best));
+    bool is_nearer =
+        !searching->has_best || (searching->backward ? is_before(&searching->best, &place)
+                                                     : is_before(&place, &searching->best));
     if (is_ahead && is_nearer) {
         searching->best = place;
         searching->has_best = true;
@@ -87,10 +87,8 @@ void ss_answer_search(const struct ss_answering *answering, struct ss_strview te
     size_t length = text.length < sizeof wanted - 1 ? text.length : sizeof wanted - 1;
     memcpy(wanted, text.data, length);
     wanted[length] = '\0';
-    struct searching searching = {.timeline = answering->timeline,
-                                  .text = wanted,
-                                  .backward = backward,
-                                  .after = after};
+    struct searching searching = {
+        .timeline = answering->timeline, .text = wanted, .backward = backward, .after = after};
     for (uint32_t i = 0; i < answering->timeline->lanes.count; i++) {
         search_lane(&searching, i);
     }

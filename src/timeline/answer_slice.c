@@ -137,9 +137,9 @@ static void write_links_of(const struct ss_answering *answering, uint32_t range,
         uint32_t lane, position;
         if (ss_timeline_place(answering->timeline, back ? links[i].from : links[i].to, &lane,
                               &position)) {
-            ss_sink_format(sink, "%s\n{\"leaves\":%s,\"kind\":\"%s\",\"slice\":",
-                           *is_first ? "" : ",", back ? "false" : "true",
-                           kinds[links[i].kind][back]);
+            ss_sink_format(sink,
+                           "%s\n{\"leaves\":%s,\"kind\":\"%s\",\"slice\":", *is_first ? "" : ",",
+                           back ? "false" : "true", kinds[links[i].kind][back]);
             write_reference(answering->timeline, lane, position, sink);
             ss_sink_text(sink, "}");
             *is_first = false;
@@ -231,20 +231,21 @@ static void write_field(const struct ss_model *model, const char *name, const ch
                     (row)->type == SS_VALUE_REAL ? (row)->real : 0,                                \
                     (row)->type == SS_VALUE_TEXT ? (row)->text : 0})
 
+/* `has_number`: the name has the payload already. */
 static void write_fields(const struct ss_model *model, uint32_t payload, enum ss_event_type type,
-                         struct ss_sink *sink)
+                         bool has_number, struct ss_sink *sink)
 {
     const struct ss_model_payload *row = &model->payloads.data[payload];
     const struct ss_event_field *as = &ss_event_fields[ss_event_types[type].payload];
     bool is_first = true, is_known = ss_event_types[type].payload != SS_EVENT_FIELD_NONE;
     ss_sink_text(sink, ",\n\"fields\":[");
-    if (payload != 0 && row->type != SS_VALUE_NONE) {
+    if (payload != 0 && row->type != SS_VALUE_NONE && !has_number) {
         struct value value = VALUE_OF(row);
         write_field(model, is_known ? as->name : "payload", is_known ? as->unit : "",
                     is_known ? as->meaning : "what the program gave", &value, &is_first, sink);
     }
-    for (const struct ss_model_field *field = &model->fields.data[payload != 0 ? row->first_field
-                                                                               : 0];
+    for (const struct ss_model_field *field =
+             &model->fields.data[payload != 0 ? row->first_field : 0];
          payload != 0 && field->field != 0; field++) {
         struct value value = VALUE_OF(field);
         const struct ss_event_field *known = &ss_event_fields[field->field];
@@ -293,7 +294,8 @@ bool ss_answer_slice(const struct ss_answering *answering, uint32_t lane, uint32
     ss_answer_write_slice(timeline, lane, position, SS_LABEL_WHOLE_BYTES, sink);
     write_natural(sink, ",\"in_lane\":", row->count);
     write_nature(model, name, slice, sink);
-    write_fields(model, slice->payload, name->type, sink);
+    bool has_number = ss_label_has_number(timeline, track, slice);
+    write_fields(model, slice->payload, name->type, has_number, sink);
     write_around(timeline, lane, slice, sink);
     write_inside(timeline, lane, slice, sink);
     write_links(answering, row, position, sink);

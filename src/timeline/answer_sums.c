@@ -68,8 +68,8 @@ static void add_lane(struct summing *summing, const struct ss_timeline_track *tr
     const struct ss_lane *lane = &timeline->lanes.data[id];
     uint64_t from_ns = track->base_ns + summing->from_ns, to_ns = track->base_ns + summing->to_ns;
     uint32_t inner_id, inner_at = 0;
-    const struct ss_lane *inner = ss_answer_inner_lane(timeline, id, &inner_id)
-                                      ? &timeline->lanes.data[inner_id] : NULL;
+    const struct ss_lane *inner =
+        ss_answer_inner_lane(timeline, id, &inner_id) ? &timeline->lanes.data[inner_id] : NULL;
     if (inner != NULL) {
         inner_at = ss_lane_find(inner, from_ns);
     }
@@ -122,8 +122,8 @@ static void write_names(const struct summing *summing, struct ss_sink *sink)
         ss_sink_text(sink, i > 0 ? ",\n{\"name\":" : "\n{\"name\":");
         ss_answer_write_label(summing->timeline, sum->name.track, sum->name.slice, SS_LABEL_BYTES,
                               sink);
-        ss_sink_format(sink, ",\"kind\":\"%s\",\"count\":",
-                       ss_timeline_kind_name(sum->name.track->kind));
+        ss_sink_format(sink,
+                       ",\"kind\":\"%s\",\"count\":", ss_timeline_kind_name(sum->name.track->kind));
         ss_json_write_natural(sink, sum->count);
         ss_sink_text(sink, ",\"total_ns\":");
         ss_json_write_natural(sink, sum->total_ns);
@@ -149,8 +149,7 @@ static void write_tracks(const struct summing *summing, struct ss_sink *sink)
 void ss_answer_sums(const struct ss_answering *answering, uint64_t from_ns, uint64_t to_ns,
                     struct ss_sink *sink)
 {
-    struct summing summing = {
-        .timeline = answering->timeline, .from_ns = from_ns, .to_ns = to_ns};
+    struct summing summing = {.timeline = answering->timeline, .from_ns = from_ns, .to_ns = to_ns};
     add_tracks(&summing);
     if (summing.names.count > 1) {
         qsort(summing.names.data, summing.names.count, sizeof *summing.names.data, compare_names);

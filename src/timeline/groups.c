@@ -49,8 +49,7 @@ static int compare_tracks(const void *left, const void *right, void *context)
     const struct ss_model_track *of_a = &model->tracks.data[a->track];
     const struct ss_model_track *of_b = &model->tracks.data[b->track];
     uint32_t process_a = process_of(model, a), process_b = process_of(model, b);
-    int by_process =
-        process_a != process_b ? compare_processes(model, process_a, process_b) : 0;
+    int by_process = process_a != process_b ? compare_processes(model, process_a, process_b) : 0;
     int by_section = order(section(model, a), section(model, b));
     int by_thread = order(a->thread, b->thread), by_kind = order(a->kind, b->kind);
     int by_device = order(of_a->device, of_b->device), by_rank = order(of_a->rank, of_b->rank);

@@ -7,9 +7,10 @@
 
 enum { TRACK_BYTES = 200 };
 
-static bool is_numbered(const struct ss_model *model, const struct ss_timeline_track *track,
-                        const struct ss_model_range *slice)
+bool ss_label_has_number(const struct ss_timeline *timeline, const struct ss_timeline_track *track,
+                         const struct ss_model_range *slice)
 {
+    const struct ss_model *model = timeline->selection->model;
     enum ss_value_type type = model->payloads.data[slice->payload].type;
     return track->kind == SS_TIMELINE_STEPS && track->naming == SS_NAMED_BY_PATH &&
            slice->payload != 0 && (type == SS_VALUE_INT || type == SS_VALUE_UINT);
@@ -28,8 +29,9 @@ uint64_t ss_label_key(const struct ss_timeline *timeline, const struct ss_timeli
     if (track->naming == SS_NAMED_BY_FRAME) {
         return UINT64_C(1) << 62 | slice->path;
     }
-    uint64_t number = is_numbered(model, track, slice)
-                          ? (uint64_t)model->payloads.data[slice->payload].integer + 1 : 0;
+    uint64_t number = ss_label_has_number(timeline, track, slice)
+                          ? (uint64_t)model->payloads.data[slice->payload].integer + 1
+                          : 0;
     return (number << 32 | name_of(model, track, slice)) & ~(UINT64_C(3) << 62);
 }
 
@@ -67,7 +69,7 @@ void ss_label_append(struct ss_strbuf *out, const struct ss_timeline *timeline,
         return;
     }
     uint32_t text = model->names.data[name_of(model, track, slice)].text;
-    bool is_step = is_numbered(model, track, slice);
+    bool is_step = ss_label_has_number(timeline, track, slice);
     append_text(out, model, text == 0 && is_step ? model->tracks.data[track->track].name : text,
                 maximum_bytes);
     if (is_step) {
@@ -79,7 +81,7 @@ static void append_thread(struct ss_strbuf *out, const struct ss_model *model, u
 {
     const struct ss_model_thread *row = &model->threads.data[thread];
     if (row->is_main) {
-        ss_strbuf_append_text(out, "main thread");
+        ss_strbuf_append_text(out, "main");
     } else if (row->name != 0) {
         append_text(out, model, row->name, TRACK_BYTES);
     } else {

@@ -12,10 +12,13 @@ enum { SS_LABEL_BYTES = 160 /* of a slice in a picture */, SS_LABEL_WHOLE_BYTES 
 /* Slices with the same key have the same label. */
 uint64_t ss_label_key(const struct ss_timeline *timeline, const struct ss_timeline_track *track,
                       const struct ss_model_range *slice);
+/* Whether the label has the slice's payload: the number of a step. */
+bool ss_label_has_number(const struct ss_timeline *timeline, const struct ss_timeline_track *track,
+                         const struct ss_model_range *slice);
 void ss_label_append(struct ss_strbuf *out, const struct ss_timeline *timeline,
                      const struct ss_timeline_track *track, const struct ss_model_range *slice,
                      size_t maximum_bytes);
-/* "main thread · torch", "stream 7". */
+/* "main · torch", "stream 7". */
 void ss_label_append_track(struct ss_strbuf *out, const struct ss_timeline *timeline,
                            const struct ss_timeline_track *track);
 /* "rank 3", "host"; and what else is known: "python train.py (pid 7)". */

@@ -133,6 +133,9 @@ struct ss_lane_sum ss_lane_sum(const struct ss_lane *lane, uint32_t first, uint3
         while (low < high && high % FANOUT != 0 && high != below) {
             sum = joined(lane, sum, node(lane, level, base, --high));
         }
+        if (low < high && below == 1) {
+            sum = joined(lane, sum, node(lane, level, base, low++));
+        }
         if (low == high) {
             break;
         }
@@ -171,6 +174,18 @@ static uint32_t end_of_short(const struct ss_lane *lane, uint32_t first, uint64_
     return ends_long ? end - 1 : end;
 }
 
+/* Where the first rectangle begins: a short slice that reaches into the time range may share one
+ * with slices before it. */
+static uint32_t find_first(const struct ss_lane *lane, uint64_t from_ns, uint64_t bucket_ns)
+{
+    uint32_t at = ss_lane_find(lane, from_ns);
+    if (at < lane->count && ss_lane_duration(lane, at) < bucket_ns) {
+        uint64_t begin_ns = ss_lane_slice(lane, at)->begin_ns;
+        at = find_begin(lane, 0, begin_ns - begin_ns % bucket_ns);
+    }
+    return at;
+}
+
 size_t ss_lane_rects(const struct ss_lane *lane, uint64_t from_ns, uint64_t to_ns,
                      uint64_t bucket_ns, struct ss_lane_rect *rects, size_t most)
 {
@@ -178,7 +193,7 @@ size_t ss_lane_rects(const struct ss_lane *lane, uint64_t from_ns, uint64_t to_n
     uint64_t over_ns = to_ns % bucket_ns;
     from_ns -= from_ns % bucket_ns;
     to_ns += over_ns != 0 && to_ns <= UINT64_MAX - bucket_ns ? bucket_ns - over_ns : 0;
-    uint32_t at = ss_lane_find(lane, from_ns);
+    uint32_t at = find_first(lane, from_ns, bucket_ns);
     while (at < lane->count && ss_lane_slice(lane, at)->begin_ns < to_ns) {
         if (count == most) {
             return count + 1;

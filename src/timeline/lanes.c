@@ -111,8 +111,8 @@ void ss_lanes_append(struct ss_timeline *timeline, struct ss_timeline_track *tra
         track->slices += lane->count;
         const struct ss_model_range *last =
             lane->count > 0 ? ss_lane_slice(lane, lane->count - 1) : NULL;
-        uint64_t end_ns = last != NULL && last->end_ns > track->base_ns
-                              ? last->end_ns - track->base_ns : 0;
+        uint64_t end_ns =
+            last != NULL && last->end_ns > track->base_ns ? last->end_ns - track->base_ns : 0;
         timeline->duration_ns = end_ns > timeline->duration_ns ? end_ns : timeline->duration_ns;
     }
     timeline->slices += track->slices;

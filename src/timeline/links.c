@@ -131,8 +131,9 @@ static int compare_points(const void *left, const void *right)
 
 /* The innermost slice of the lanes of a track at a time. A track has its lanes from the outermost
  * on; lanes of the model follow each other. */
-static bool find_enclosing(const struct ss_timeline *timeline, const struct ss_timeline_track *track,
-                           const struct ss_model_flow *flow, uint32_t *range)
+static bool find_enclosing(const struct ss_timeline *timeline,
+                           const struct ss_timeline_track *track, const struct ss_model_flow *flow,
+                           uint32_t *range)
 {
     bool is_found = false;
     for (uint32_t i = 0; i < track->lanes; i++) {
@@ -235,8 +236,7 @@ const struct ss_timeline_link *ss_timeline_links_of(const struct ss_timeline_lin
         low = is_before ? middle + 1 : low;
         high = is_before ? high : middle;
     }
-    for (end = low; end < links->forth.count &&
-                    (back ? data[end].to : data[end].from) == range;) {
+    for (end = low; end < links->forth.count && (back ? data[end].to : data[end].from) == range;) {
         end++;
     }
     *count = end - low;

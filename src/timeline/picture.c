@@ -73,7 +73,8 @@ static void plan_track(struct planning *planning, uint32_t i, uint32_t most_lane
         request->first_lane < plan->track->lanes ? request->first_lane : plan->track->lanes;
     plan->first_lane = plan->track->first_lane + skipped;
     plan->lanes = plan->track->lanes - skipped;
-    plan->lanes = request->lanes != 0 && request->lanes < plan->lanes ? request->lanes : plan->lanes;
+    plan->lanes =
+        request->lanes != 0 && request->lanes < plan->lanes ? request->lanes : plan->lanes;
     plan->lanes = plan->lanes < most_lanes ? plan->lanes : most_lanes;
 }
 

@@ -9,11 +9,7 @@
 
 #include "timeline/timeline.h"
 
-enum {
-    SS_PICTURE_MAX_RECTS = 4096,
-    SS_PICTURE_MAX_TRACKS = 64,
-    SS_PICTURE_MAX_PX = 16384
-};
+enum { SS_PICTURE_MAX_RECTS = 4096, SS_PICTURE_MAX_TRACKS = 64, SS_PICTURE_MAX_PX = 16384 };
 
 struct ss_picture_request {
     uint64_t from_ns, to_ns; /* since time 0 */

@@ -107,9 +107,8 @@ size_t ss_series_points(const struct ss_series *series, uint64_t from_ns, uint64
         uint64_t next_ns = time_ns > UINT64_MAX - left_ns ? UINT64_MAX : time_ns + left_ns;
         uint32_t end = find(series, at + 1, next_ns);
         struct ss_series_extremes extremes = ss_series_extremes(series, at, end);
-        points[count++] =
-            (struct ss_series_point){time_ns, end - at, extremes.low, extremes.high,
-                                     ss_model_real(&series->values[end - 1])};
+        points[count++] = (struct ss_series_point){time_ns, end - at, extremes.low, extremes.high,
+                                                   ss_model_real(&series->values[end - 1])};
         at = end;
     }
     return count;

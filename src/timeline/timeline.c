@@ -17,8 +17,7 @@ static bool is_selected(const struct building *building, uint32_t track)
 {
     const struct ss_selection *selection = building->timeline->selection;
     const struct ss_model_track *row = &building->model->tracks.data[track];
-    return row->thread != 0 ? selection->threads[row->thread]
-                            : selection->processes[row->process];
+    return row->thread != 0 ? selection->threads[row->thread] : selection->processes[row->process];
 }
 
 /* --- where tracks come from ------------------------------------------------------------------- */
@@ -78,7 +77,8 @@ static void add_ranges(struct building *building)
     const struct ss_model *model = building->model;
     for (size_t first = 0, end; first < model->ranges.count; first = end) {
         uint32_t track = model->ranges.data[first].track;
-        for (end = first + 1; end < model->ranges.count && model->ranges.data[end].track == track;) {
+        for (end = first + 1;
+             end < model->ranges.count && model->ranges.data[end].track == track;) {
             end++;
         }
         if (is_selected(building, track)) {
@@ -121,8 +121,8 @@ static void add_marks(struct building *building)
     }
     for (; first < building->own.count; first = end) {
         struct ss_timeline_track row = track_of(building, building->own.data[first].track);
-        for (end = first + 1; end < building->own.count &&
-                              building->own.data[end].track == row.track;) {
+        for (end = first + 1;
+             end < building->own.count && building->own.data[end].track == row.track;) {
             end++;
         }
         row.naming = SS_NAMED_BY_NAME;
@@ -137,7 +137,8 @@ static void add_counters(struct building *building)
     const struct ss_model *model = building->model;
     for (size_t first = 0, end; first < model->values.count; first = end) {
         uint32_t track = model->values.data[first].track;
-        for (end = first + 1; end < model->values.count && model->values.data[end].track == track;) {
+        for (end = first + 1;
+             end < model->values.count && model->values.data[end].track == track;) {
             end++;
         }
         if (!is_selected(building, track)) {

@@ -51,7 +51,7 @@ struct ss_timeline_track {
 };
 
 struct ss_timeline_group {
-    uint32_t process;           /* 0: the host, or what has no owner */
+    uint32_t process; /* 0: the host, or what has no owner */
     uint32_t first_track, end_track;
 };
 

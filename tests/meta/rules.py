@@ -21,8 +21,10 @@ LAYERS = {
     "view": {"base", "model", "analysis"},
     "arrow": {"base", "model", "analysis"},
     "reading": {"base", "model", "analysis", "arrow"},
+    "timeline": {"base", "model", "analysis", "view"},
+    "serve": {"base"},
     "cli": {"base", "annot", "platform", "unwind", "source", "wire", "trace", "record", "model",
-            "analysis", "view", "reading"},
+            "analysis", "view", "reading", "timeline", "serve"},
     # The public library: a thin face on the reader.
     "lib": {"base", "trace"},
 }

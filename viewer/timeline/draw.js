@@ -152,7 +152,7 @@ export class Drawing {
 
     drawRect(track, name, isOne, fades, busy, left, wide, y, height) {
         const context = this.context, colour = colourOf(track.kind, name);
-        context.globalAlpha = fades ? 0.22 : isOne ? 1 : 0.45 + 0.45 * busy / 100;
+        context.globalAlpha = fades ? 0.22 : isOne ? 1 : 0.5 + 0.45 * busy / 100;
         context.fillStyle = colour.fill;
         context.fillRect(left, y, wide, height);
         if (wide >= 4) {
@@ -286,10 +286,10 @@ export class Drawing {
 
     /** The strip above the tracks: the whole recording with the window, then the times. */
     drawRuler(canvas, labels) {
-        const {context, width} = prepare(canvas);
-        const theme = currentTheme(), state = this.state, room = width - labels;
+        const {context, width: all} = prepare(canvas);
+        const theme = currentTheme(), state = this.state, room = this.width, width = labels + room;
         context.fillStyle = theme.bar;
-        context.fillRect(0, 0, width, 42);
+        context.fillRect(0, 0, all, 42);
         const whole = (ns) => labels + room * (ns / state.duration);
         context.fillStyle = theme.faint;
         context.fillRect(labels, 3, room, 11);
@@ -304,7 +304,7 @@ export class Drawing {
             context.fillRect(whole(note.from_ns) - 1, 2, 2, 13);
         }
         context.fillStyle = theme.line;
-        context.fillRect(0, 41, width, 1);
+        context.fillRect(0, 41, all, 1);
         this.drawTimes(context, theme, labels, width);
     }
 

@@ -16,8 +16,8 @@ export function duration(ns) {
 
 /** A time, exact enough to distinguish neighbours `step_ns` apart: "12.345 678 s". */
 export function time(ns, step_ns = 1) {
-    if (ns !== 0 && Math.abs(ns) < 1e3) {
-        return `${Math.round(ns)} ns`;
+    if (Math.abs(ns) < 1e3) {
+        return ns === 0 ? "0 s" : `${Math.round(ns)} ns`;
     }
     const unit = UNITS.find(([, size]) => Math.abs(ns) >= size) || UNITS[0];
     const decimals = Math.max(0, Math.min(9, Math.ceil(Math.log10(unit[1] / Math.max(step_ns, 1)))));

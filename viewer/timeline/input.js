@@ -101,7 +101,7 @@ function listenRuler(page) {
     let isDown = false;
     const jump = (event) => {
         const box = ruler.getBoundingClientRect(), labels = page.canvas.offsetLeft;
-        const share = (event.clientX - box.left - labels) / (box.width - labels);
+        const share = (event.clientX - box.left - labels) / page.drawing.width;
         const span = page.state.to - page.state.from, middle = share * page.state.duration;
         page.state.show(middle - span / 2, middle + span / 2);
     };

@@ -28,9 +28,8 @@ export class Layout {
 
     /** Threads besides the main one begin with one lane. */
     foldAtFirst(track, group) {
-        const isMain = (other) => other.kind === "main" && other.name.startsWith("main thread");
-        const isSide = track.kind === "thread" || (track.kind === "stacks" && !track.name.startsWith("main thread"));
-        if (track.lanes > 1 && isSide && group.tracks.some((other) => isMain(other) || other.kind === "stacks")) {
+        const isSide = !track.is_main && (track.kind === "thread" || track.kind === "stacks");
+        if (track.lanes > 1 && isSide && group.tracks.some((other) => other.is_main)) {
             this.folded.add(track.id);
         }
     }
