@@ -178,6 +178,7 @@ export class Drawing {
         context.fillStyle = theme["accent-faint"];
         context.strokeStyle = theme.accent;
         context.beginPath();
+        let isFirst = true;
         for (let i = 0; i < points.length; i += 4) {
             const left = (points[i] - this.state.from) / per_px;
             const next = i + 4 < points.length ? (points[i + 4] - this.state.from) / per_px : this.width + 2;
@@ -186,17 +187,23 @@ export class Drawing {
             }
             const level = at(points[i + 3]), begin = Math.max(left, -2), end = Math.min(next, this.width + 2);
             context.fillRect(begin, level, end - begin, y + 3 + height - level);
-            context.moveTo(begin, at(points[i + 1]));
-            context.lineTo(begin, at(points[i + 2]));
-            context.moveTo(begin, level);
+            const path = isFirst ? [] : [at(points[i + 2]), at(points[i + 1])]; // from the level before
+            path.forEach((each) => context.lineTo(begin, each));
+            context[isFirst ? "moveTo" : "lineTo"](begin, level);
             context.lineTo(end, level);
+            isFirst = false;
             this.hits.push({x: begin, end: Math.max(end, begin + 1), y, height: item.height, track: item.track, lane: 0,
                             name: `${item.track.name}: ${value(points[i + 3], item.track.unit)}`, begin: points[i],
                             duration: 0, isValue: true});
         }
         context.stroke();
+        const most = value(item.track.high, item.track.unit);
+        context.fillStyle = theme.page;
+        context.globalAlpha = 0.7;
+        context.fillRect(2, y + 2, widthOf(context, most) + 4, 13);
+        context.globalAlpha = 1;
         context.fillStyle = theme.dim;
-        context.fillText(value(item.track.high, item.track.unit), 4, y + 12);
+        context.fillText(most, 4, y + 12);
     }
 
     /** The selected time range, and the notes. */

@@ -5,7 +5,7 @@ const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 
 function digits(number) {
     const size = Math.abs(number);
-    return number.toFixed(size >= 100 || number === 0 ? 0 : size >= 10 ? 1 : 2);
+    return number.toFixed(size >= 99.95 || number === 0 ? 0 : size >= 9.995 ? 1 : 2);
 }
 
 /** 1234567 → "1.23 ms". */

@@ -156,7 +156,8 @@ function listenKeys(page) {
             return;
         }
         if (isText) {
-            if (event.key === "Escape") {
+            if (event.key === "Escape") { // the text stays
+                event.preventDefault();
                 page.scroll.focus({preventScroll: true});
             }
             return;

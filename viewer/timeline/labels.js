@@ -13,7 +13,7 @@ export class Labels {
     draw() {
         const {state, layout, scroll} = this.page;
         const items = layout.between(state.top, state.top + scroll.clientHeight);
-        const drawn = items.map((item) => `${item.type}${item.y}${item.isOpen}${item.lanes}`).join("|");
+        const drawn = this.box.clientWidth + items.map((item) => `${item.type}${item.y}${item.isOpen}${item.lanes}`).join("|");
         if (drawn !== this.drawn) {
             const focused = document.activeElement?.dataset?.key;
             this.box.replaceChildren(...items.map((item) => this.label(item)));
@@ -48,7 +48,8 @@ export class Labels {
         if (item.type === "track" && track.lanes > 1) {
             return this.button(item, `track${track.id}`, !layout.folded.has(track.id), title, track.name);
         }
-        return element("span", {title}, track.name);
+        const isNarrow = track.kind === "stream" && this.box.clientWidth < 200;
+        return element("span", {title}, isNarrow ? track.name.split(" · ").at(-1) : track.name);
     }
 
     button(item, key, isOpen, title, ...content) {

@@ -19,7 +19,27 @@ function withUnit(field) {
     if (typeof field.value !== "number") {
         return String(field.value ?? "–");
     }
+    if (field.unit === "") {
+        return String(field.value); // the number of something
+    }
     return field.unit === "%" ? `${+field.value.toPrecision(4)} %` : value(field.value, field.unit);
+}
+
+/** Fields as rows; those of three dimensions in one: "64 × 1 × 1 blocks". */
+function fieldRows(fields) {
+    const rows = [], solid = {};
+    for (const field of fields) {
+        const [, shape] = /^(grid|block)_([xyz])$/.exec(field.name) || [];
+        if (!shape) {
+            rows.push([field.name.replaceAll("_", " "), withUnit(field), field.meaning]);
+        } else if (solid[shape]) {
+            solid[shape][1] = solid[shape][1].replace(/ \D*$/, ` × ${field.value} ${field.unit}`);
+        } else {
+            solid[shape] = [shape, `${field.value} ${field.unit}`, field.meaning];
+            rows.push(solid[shape]);
+        }
+    }
+    return rows;
 }
 
 export class Panel {
@@ -157,9 +177,9 @@ export class Panel {
         }
         rows.push(["Where", slice.where]);
         if (slice.type || slice.category) {
-            rows.push(["Kind", [slice.type, slice.category].filter(Boolean).join(" · ")]);
+            rows.push(["Kind", [...new Set([slice.type, slice.category].filter(Boolean))].join(" · ")]);
         }
-        const fields = slice.fields.map((field) => [field.name.replaceAll("_", " "), withUnit(field), field.meaning]);
+        const fields = fieldRows(slice.fields);
         this.show(
             slice.together && element("p", {class: "dim"}, `${count(slice.together.count)} slices are drawn together here, `
                 + `${slice.together.busy} % of ${duration(slice.together.duration)}. The longest of them:`),
@@ -257,7 +277,7 @@ export class Panel {
             const track = layout.tracks[row.track];
             const text = `${layout.groups[track.group].name} · ${track.name}`;
             return element("tr", {}, element("td", {class: "name", title: text}, text),
-                ...[duration(row.busy_ns), percent(row.busy_ns / span), count(row.count)]
+                ...[row.busy_ns ? duration(row.busy_ns) : "–", row.busy_ns ? percent(row.busy_ns / span) : "–", count(row.count)]
                     .map((each) => element("td", {class: "number"}, each)));
         });
         return this.table(["Track", "Busy", "Of the range", "Slices"], rows, sums.all_tracks - sums.tracks.length, "tracks");
