@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `stepscope view` costs with 10 million slices of 64 ranks: memory, bytes of an answer, the time
+of answers beside those of a recording a hundredth as large and, where Chromium is installed, until the
+page is drawn first and after each movement."""
+
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+STEPSCOPE = pathlib.Path(os.environ["STEPSCOPE"]).resolve()
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
+from viewing import viewing  # noqa: E402
+
+RANKS = int(os.environ.get("BENCH_RANKS", "64"))
+SLICES = int(os.environ.get("BENCH_SLICES", "10000000"))
+REQUESTS = int(os.environ.get("BENCH_REQUESTS", "300"))
+WIDTH = 1400
+
+
+class Program:
+    path = STEPSCOPE
+
+
+def row(identity, value, beside=""):
+    print(f"{identity}\t{value:.4g}\t{beside}", flush=True)
+
+
+def memory(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) << 10
+
+
+def p95(values):
+    return statistics.quantiles(values, n=20)[-1] if len(values) > 1 else values[0]
+
+
+def answers(view):
+    """Seconds and bytes of pictures as the page asks for them, at random places and scales."""
+    view.get("/")
+    overview = view.ask("overview")
+    tracks = [track for group in overview["groups"] for track in group["tracks"] if track["lanes"] > 0]
+    chance, seconds, sizes, most = random.Random(7), [], [], 0
+    for _ in range(REQUESTS):
+        span = overview["duration_ns"] / 10 ** chance.uniform(0, 5)
+        begin = int(chance.uniform(0, overview["duration_ns"] - span))
+        ids = ",".join(str(track["id"]) for track in chance.sample(tracks, 2))
+        began = time.perf_counter()
+        _, _, body = view.get(f"/api/picture?from={begin}&to={int(begin + span) + 1}&px={int(1.6 * WIDTH)}&tracks={ids}")
+        seconds.append(time.perf_counter() - began)
+        sizes.append(len(body))
+    for track in tracks[:8]:
+        picture = view.ask("picture", **{"from": 0, "to": overview["duration_ns"], "px": 16384, "tracks": track["id"]})
+        most = max(most, sum(len(each["rects"]) // 6 for each in picture["rows"]))
+    return seconds, sizes, most
+
+
+def browse(view, profile):
+    """(seconds until the first whole picture, seconds of each movement, heap bytes)"""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for flag in (f"--headless --no-sandbox --disable-gpu --no-first-run --disable-dev-shm-usage "
+                 f"--window-size={WIDTH},900 --user-data-dir={profile}").split():
+        options.add_argument(flag)
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        driver.set_script_timeout(60)
+        driver.get(view.address)
+        quiet = """
+            const done = arguments[arguments.length - 1], began = performance.now(), move = arguments[0];
+            if (move) { page.state.move(move); }
+            (function frame() {
+                const ready = window.page && page.isQuiet && !page.isDue && page.drawing.hits.length > 0;
+                ready ? done(move ? performance.now() - began : performance.now()) : setTimeout(frame, 1);
+            })();"""
+        first = driver.execute_async_script(quiet, 0) / 1000
+        driver.execute_script("page.layout.groups.slice(0, 8).forEach((_, i) => page.layout.openGroups.add(i));"
+                              "page.layout.update(); page.state.zoom(0.05)")
+        driver.execute_async_script(quiet, 0)
+        moves = [driver.execute_async_script(quiet, share) / 1000 for share in [0.3, -0.2] * 40]
+        heap = driver.execute_script("return performance.memory ? performance.memory.usedJSHeapSize : 0")
+        return first, moves, heap
+    finally:
+        driver.quit()
+
+
+def main():
+    maker = STEPSCOPE.parent / "tests" / "trace_ranks"
+    with tempfile.TemporaryDirectory() as folder:
+        large, small = pathlib.Path(folder) / "large.pftrace", pathlib.Path(folder) / "small.pftrace"
+        slices = int(subprocess.run([maker, large, str(RANKS), str(SLICES)], check=True, capture_output=True,
+                                    text=True).stdout)
+        subprocess.run([maker, small, str(RANKS), str(SLICES // 100)], check=True, capture_output=True)
+        with viewing(Program, small) as view:
+            of_small, _, _ = answers(view)
+        began = time.perf_counter()
+        with viewing(Program, large) as view:
+            opened = time.perf_counter() - began
+            seconds, sizes, most = answers(view)
+            print(f"{slices} slices of {RANKS} ranks, {large.stat().st_size / 1e6:.0f} MB: open after {opened:.1f} s")
+            row("view_memory", memory(view.process.pid) / slices, "all memory of the server")
+            row("view_open", slices / opened / 1e6, "until the address is printed")
+            row("view_rects", most, "of one answer")
+            row("view_bytes", max(sizes) / 1024, "the largest of the answers")
+            row("view_answer_ratio", statistics.median(seconds) / statistics.median(of_small),
+                f"{statistics.median(seconds) * 1e3:.1f} ms, p95 {p95(seconds) * 1e3:.1f} ms")
+            if shutil.which("chromium") and shutil.which("chromedriver"):
+                first, moves, heap = browse(view, folder)
+                row("view_paint", first, "from the start of the navigation until nothing is missing")
+                row("view_pan", p95(moves) * 1e3, f"p95 of {len(moves)}; median {statistics.median(moves) * 1e3:.0f} ms")
+                row("view_heap", heap / (1 << 20), "of the page's scripts")
+
+
+main()
