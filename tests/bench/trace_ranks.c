@@ -98,9 +98,9 @@ static void put(struct ss_trace_writer *writer, uint32_t track, uint32_t name, u
 static uint64_t put_nest(struct ss_trace_writer *writer, uint32_t track, uint64_t from, uint64_t to)
 {
     const struct ss_trace_value none = {0};
-    uint64_t shrink = (to - from) / 10;
+    uint64_t shrink = (to - from) / 10, outer = next_random();
     for (uint32_t depth = 0; depth < 4; depth++) {
-        uint32_t name = 3 + (uint32_t)(next_random() % (NAMES - 3));
+        uint32_t name = 3 + (uint32_t)((outer + 7 * depth) % (NAMES - 3));
         put(writer, track, name, from + depth * shrink, to - depth * shrink, none);
     }
     return 4;
