@@ -5,6 +5,8 @@
 
 #include "core.h"
 
+#include <cuda_runtime_api.h>
+
 #define EXPORT __attribute__((visibility("default")))
 
 enum {
@@ -15,15 +17,17 @@ enum {
     BLAS_EXECUTION_FAILED = 13
 };
 
-/* One kernel, which stands for all that the function does. */
+/* One kernel, which stands for all that the function does; launched as programs launch theirs. */
 static inline int blas_launch(void *stream, const char *kernel, uint32_t blocks_x,
                               uint32_t blocks_y)
 {
-    struct sim_kernel one = {.function = sim_function_named(kernel),
-                             .grid = {blocks_x, blocks_y, 1},
-                             .block = {256, 1, 1},
-                             .dynamic_shared = 49152};
-    return sim_launch(sim_stream(stream), &one) == SIM_OK ? BLAS_OK : BLAS_EXECUTION_FAILED;
+    struct sim_function *function = sim_function_named(kernel);
+    if (sim_kernel_at(function) == NULL) {
+        sim_register_kernel(function, kernel);
+    }
+    cudaError_t result = cudaLaunchKernel(function, (dim3){blocks_x, blocks_y, 1},
+                                          (dim3){256, 1, 1}, NULL, 49152, (cudaStream_t)stream);
+    return result == cudaSuccess ? BLAS_OK : BLAS_EXECUTION_FAILED;
 }
 
 static inline uint32_t blas_blocks(long elements)

@@ -6,7 +6,7 @@
  *
  * Time is the system's monotonic clock. Work on a stream gets its start and end when it is
  * submitted: start = max(now + launch latency, end of what it waits for). Kernels compute nothing;
- * copies, sets of memory and host functions are carried out at their end by a thread, the device
+ * copies, sets of memory and host functions are carried out in their time by a thread, the device
  * thread. Handles are pointers that stay valid to the end of the process.
  *
  * Threads: every function may be called from any thread. One lock (sim_lock) guards all state.
@@ -61,6 +61,7 @@ struct sim_settings {
     uint64_t device_mb_s;   /* within a device */
     uint64_t peer_mb_s;     /* between devices */
     unsigned cupti;         /* 1108, 1206 or 1300: the version whose records CUPTI writes */
+    bool zero_scalars;      /* copies of at most 8 bytes to the host give zeros */
     bool nested_driver;     /* launches of the runtime call the driver's, callbacks included */
 };
 

@@ -8,8 +8,6 @@
 
 #include <time.h>
 
-enum { RENEWED_AFTER_NS = 20000000 };
-
 struct sample {
     uint64_t ns, ticks;
 };
@@ -49,8 +47,9 @@ static void measure(void)
     if (first.ns == 0) {
         first = last = take_sample();
     }
-    uint64_t now_ns = sim_now_ns();
-    if (callback != NULL && (last.ns == first.ns || now_ns - last.ns > RENEWED_AFTER_NS)) {
+    /* Renewed while the distance to the last sample is not small against what it was measured over.
+     */
+    if (callback != NULL && sim_now_ns() - last.ns >= (last.ns - first.ns) / 4) {
         struct sample now = take_sample();
         if (now.ns > first.ns) {
             last = now;

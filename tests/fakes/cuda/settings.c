@@ -134,6 +134,7 @@ static void read_settings(void)
     settings.pageable_mb_s = number("FAKE_CUDA_PAGEABLE_MB_S", 6000);
     settings.device_mb_s = number("FAKE_CUDA_DEVICE_MB_S", 1500000);
     settings.peer_mb_s = number("FAKE_CUDA_PEER_MB_S", 200000);
+    settings.zero_scalars = number("FAKE_CUDA_ZERO_SCALARS", 0) != 0;
     settings.nested_driver = number("FAKE_CUDA_NESTED_DRIVER", 0) != 0;
     if (settings.pinned_mb_s == 0 || settings.pageable_mb_s == 0 || settings.device_mb_s == 0 ||
         settings.peer_mb_s == 0) {

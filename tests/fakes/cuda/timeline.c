@@ -24,7 +24,7 @@ const struct sim_tracer *sim_tracer;
 
 static struct heap effects, records;
 static uint64_t next_sequence;
-static uint64_t running_ns = UINT64_MAX; /* the end of the work whose effect is carried out now */
+static uint64_t running_ns = UINT64_MAX; /* the end of the work that is carried out now */
 static bool keeps_records, thread_runs;
 static pthread_cond_t work_queued, effect_done;
 /* Records are reported by one thread at a time, in their order. */
@@ -160,7 +160,7 @@ void sim_queue(const struct sim_work *work)
     bool has_record = work->kind != SIM_HOST_CALL && work->kind != SIM_EMPTY;
     sim_start_device_thread();
     if (has_effect) {
-        heap_push(&effects, work->end_ns, work);
+        heap_push(&effects, work->start_ns, work); /* like a copy engine, from start to end */
         pthread_cond_signal(&work_queued);
     }
     if (has_record && keeps_records) {
@@ -193,8 +193,8 @@ void sim_report_done_work(void)
 static void run_due_effects(void)
 {
     while (effects.count > 0 && effects.entries[0].at_ns <= sim_now_ns()) {
-        running_ns = effects.entries[0].at_ns;
         struct sim_work *work = heap_pop(&effects);
+        running_ns = work->end_ns;
         pthread_mutex_unlock(&sim_lock);
         sim_run_effect(work);
         free(work);
@@ -255,6 +255,23 @@ void sim_start_device_thread(void)
     pthread_detach(thread);
 }
 
+/* With the lock: whether work that ends by then is still to be carried out. */
+static bool has_open_effects(uint64_t at_ns)
+{
+    if (running_ns <= at_ns) {
+        return true;
+    }
+    if (effects.count == 0 || effects.entries[0].at_ns > at_ns) {
+        return false;
+    }
+    for (size_t i = 0; i < effects.count; i++) {
+        if (effects.entries[i].work->end_ns <= at_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void sim_wait_until(uint64_t at_ns)
 {
     struct timespec until = as_timespec(at_ns);
@@ -262,7 +279,7 @@ void sim_wait_until(uint64_t at_ns)
            clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0) {
     }
     pthread_mutex_lock(&sim_lock);
-    while ((effects.count > 0 && effects.entries[0].at_ns <= at_ns) || running_ns <= at_ns) {
+    while (has_open_effects(at_ns)) {
         pthread_cond_wait(&effect_done, &sim_lock);
     }
     pthread_mutex_unlock(&sim_lock);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COPY_LATENCY_NS = 1500, SET_LATENCY_NS = 1200, FUNCTION_BUCKETS = 4096 };
+enum { COPY_LATENCY_NS = 1500, SET_LATENCY_NS = 1200, FUNCTION_BUCKETS = 4096, SCALAR_BYTES = 8 };
 
 static struct sim_function *functions[FUNCTION_BUCKETS];
 
@@ -265,6 +265,10 @@ void sim_run_effect(struct sim_work *work)
     case SIM_COPY:
         copy_rows(work->copy.to, work->copy.to_pitch, work->copy.from, work->copy.from_pitch,
                   work->copy.width, work->copy.height);
+        if (sim_settings()->zero_scalars && work->copy.kind == SIM_D2H && work->copy.height == 1 &&
+            work->copy.width <= SCALAR_BYTES) {
+            memset(work->copy.to, 0, work->copy.width);
+        }
         free(work->copy.staged);
         break;
     case SIM_SET:
