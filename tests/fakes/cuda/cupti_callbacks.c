@@ -19,11 +19,8 @@ static _Thread_local struct {
     unsigned depth[EXTERNAL_KINDS];
 } external;
 
-struct cupti_state cupti = {.per_thread = 1,
-                            .device_buffer_bytes = 3200000,
-                            .device_buffer_limit = 250,
-                            .preallocated = 3,
-                            .all_sync_records = true};
+struct cupti_state cupti = {
+    .per_thread = 1, .device_buffer_bytes = 3200000, .device_buffer_limit = 250, .preallocated = 3};
 
 static bool is_subscribed(CUpti_CallbackDomain domain, uint32_t cbid)
 {
@@ -188,6 +185,28 @@ CUptiResult impl_cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFu
     pthread_mutex_unlock(&cupti_lock);
     return result;
 }
+
+#if CUPTI_API_VERSION >= 130000
+/* Names the owner, which is what it adds. */
+CUptiResult impl_cuptiSubscribe_v2(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback,
+                                   void *userdata, CUpti_SubscriberParams *pParams)
+{
+    static char owner[256];
+    CUptiResult result = impl_cuptiSubscribe(handle, callback, userdata);
+    bool has_names = pParams != NULL && pParams->structSize >= CUpti_SubscriberParams_STRUCT_SIZE;
+    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && has_names &&
+        pParams->oldSubscriberName != NULL) {
+        snprintf(pParams->oldSubscriberName, pParams->oldSubscriberSize, "%s",
+                 sim_has_fault(SIM_BUSY_OWNER) ? "Nsight Systems" : owner);
+    }
+    if (result == CUPTI_SUCCESS) {
+        bool is_named = has_names && pParams->subscriberName != NULL;
+        snprintf(owner, sizeof owner, "CUPTI for %s",
+                 is_named ? pParams->subscriberName : "a client");
+    }
+    return result;
+}
+#endif
 
 static bool is_subscriber(CUpti_SubscriberHandle handle)
 {

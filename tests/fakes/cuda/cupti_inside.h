@@ -16,7 +16,6 @@ enum { MOST_KINDS = 256, MOST_CBIDS = 2048 };
 struct cupti_state {
     bool is_enabled[MOST_KINDS];  /* activity kinds */
     bool is_muted[3][MOST_CBIDS]; /* API records that are not written, by domain */
-    bool all_sync_records;
     CUpti_ActivityThreadIdType thread_id_type;
     uint8_t per_thread, zeroed;
     size_t device_buffer_bytes, device_buffer_limit, preallocated;

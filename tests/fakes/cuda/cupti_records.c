@@ -310,6 +310,9 @@ void cupti_write_wait(const struct sim_wait *wait)
                                    .contextId = wait->context,
                                    .streamId = wait->stream,
                                    .cudaEventId = wait->event != 0 ? wait->event : UINT32_MAX};
+#if CUPTI_API_VERSION >= 130000
+    record.cudaEventSyncId = wait->event_sync;
+#endif
     write_record(cupti_own_slot(), CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, &record, sizeof record);
 }
 

@@ -184,6 +184,29 @@ CUptiResult impl_cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type)
     return CUPTI_SUCCESS;
 }
 
+#if CUPTI_API_VERSION >= 130000
+/* Records of queries are not written, enabled or not. */
+CUptiResult impl_cuptiActivityEnableAllSyncRecords(uint8_t enable)
+{
+    (void)enable;
+    return CUPTI_SUCCESS;
+}
+#endif
+
+CUptiResult impl_cuptiComputeCapabilitySupported(int major, int minor, int *support)
+{
+    (void)major;
+    (void)minor;
+    *support = 1;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult impl_cuptiDeviceSupported(CUdevice dev, int *support)
+{
+    *support = sim_device((unsigned)dev) != NULL;
+    return CUPTI_SUCCESS;
+}
+
 CUptiResult impl_cuptiGetVersion(uint32_t *version)
 {
     switch (sim_settings()->cupti) {

@@ -49,6 +49,13 @@ static void load_injection(void)
     }
 }
 
+/* After it no client is called: its memory may be gone. Registered before a client's own functions
+   for the exit, which therefore run first. */
+static void end_reports(void)
+{
+    sim_set_tracer(NULL);
+}
+
 static void make_devices(void)
 {
     for (unsigned i = 0; i < sim_settings()->device_count; i++) {
@@ -74,6 +81,7 @@ enum sim_result sim_init(void)
     pthread_mutex_lock(&init_lock);
     if (!atomic_load(&is_initialised)) {
         pthread_atfork(NULL, NULL, after_fork_in_child);
+        atexit(end_reports);
         make_devices();
         atomic_store(&is_initialised, true);
         load_injection();

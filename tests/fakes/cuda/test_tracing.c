@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the simulated device: what a program does arrives at a client of CUPTI. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -212,6 +213,118 @@ static void a_subscriber_sees_launches(void **state)
     assert_string_equal(seen.symbol, "seen");
 }
 
+struct resources {
+    unsigned streams, ended_streams, synchronized;
+};
+
+static void on_resource(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+                        const void *data)
+{
+    struct resources *seen = user;
+    (void)data;
+    if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+        seen->streams += cbid == CUPTI_CBID_RESOURCE_STREAM_CREATED;
+        seen->ended_streams += cbid == CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING;
+    } else if (domain == CUPTI_CB_DOMAIN_SYNCHRONIZE) {
+        seen->synchronized += cbid == CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED;
+    }
+}
+
+static void resources_and_waits_raise_callbacks(void **state)
+{
+    CUpti_SubscriberHandle handle;
+    struct resources seen = {0};
+    cudaStream_t stream;
+    (void)state;
+    assert_int_equal(cuptiSubscribe(&handle, on_resource, &seen), CUPTI_SUCCESS);
+    assert_int_equal(cuptiEnableDomain(1, handle, CUPTI_CB_DOMAIN_RESOURCE), CUPTI_SUCCESS);
+    assert_int_equal(cuptiEnableDomain(1, handle, CUPTI_CB_DOMAIN_SYNCHRONIZE), CUPTI_SUCCESS);
+    cudaStreamCreate(&stream);
+    cudaStreamSynchronize(stream);
+    cudaStreamDestroy(stream);
+    cuptiUnsubscribe(handle);
+    assert_int_equal(seen.streams, 1);
+    assert_int_equal(seen.ended_streams, 1);
+    assert_int_equal(seen.synchronized, 1);
+}
+
+static void entities_and_memory_have_records(void **state)
+{
+    cudaStream_t stream;
+    void *memory;
+    uint32_t id = 0;
+    (void)state;
+    cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DEVICE);
+    cuptiActivityEnableAndDump(CUPTI_ACTIVITY_KIND_CONTEXT);
+    cuptiActivityEnable(CUPTI_ACTIVITY_KIND_STREAM);
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    cudaMalloc(&memory, 10000);
+    cudaFree(memory);
+    flush();
+    const fake_Device *device = client_record(CUPTI_ACTIVITY_KIND_DEVICE, 0);
+    const fake_Context *context = client_record(CUPTI_ACTIVITY_KIND_CONTEXT, 0);
+    const CUpti_ActivityStream *record = client_record(CUPTI_ACTIVITY_KIND_STREAM, 0);
+    const fake_Memory *allocated = client_record(CUPTI_ACTIVITY_KIND_MEMORY2, 0);
+    const fake_Memory *released = client_record(CUPTI_ACTIVITY_KIND_MEMORY2, 1);
+    assert_int_equal(device->globalMemorySize, (uint64_t)16 << 30);
+    assert_int_equal(context->nullStreamId, 7);
+    assert_int_equal(cuptiGetStreamId(NULL, (CUstream)stream, &id), CUPTI_SUCCESS);
+    assert_int_equal(record->streamId, id);
+    assert_int_equal(record->flag, CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING);
+    assert_int_equal(allocated->memoryOperationType,
+                     CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION);
+    assert_int_equal(released->memoryOperationType, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE);
+    assert_int_equal(allocated->address, (uintptr_t)memory);
+    assert_int_equal(allocated->bytes, released->bytes);
+}
+
+static void flushes_are_overhead(void **state)
+{
+    (void)state;
+    launch(kernel_named("overhead"), NULL);
+    flush();
+    const fake_Overhead *record = client_record(CUPTI_ACTIVITY_KIND_OVERHEAD, 0);
+    assert_int_equal(record->overheadKind, CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH);
+    assert_true(record->start <= record->end);
+}
+
+static void muted_calls_have_no_records(void **state)
+{
+    int device;
+    (void)state;
+    cuptiActivityEnableRuntimeApi(CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020, 0);
+    cudaGetDevice(&device);
+    flush();
+    const CUpti_ActivityAPI *call;
+    for (size_t i = 0; (call = client_record(CUPTI_ACTIVITY_KIND_RUNTIME, i)) != NULL; i++) {
+        assert_int_not_equal(call->cbid, CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020);
+    }
+    assert_int_equal(client_count(CUPTI_ACTIVITY_KIND_RUNTIME), 1); /* cudaDeviceSynchronize */
+}
+
+static void *launch_one(void *stream)
+{
+    launch(kernel_named("on_thread"), stream);
+    return NULL;
+}
+
+static void threads_have_buffers_of_their_own(void **state)
+{
+    pthread_t thread;
+    (void)state;
+    pthread_create(&thread, NULL, launch_one, NULL);
+    pthread_join(thread, NULL);
+    launch_one(NULL);
+    cudaDeviceSynchronize();
+    unsigned before = (unsigned)client.buffers;
+    cuptiActivityFlushAll(0);
+    assert_int_equal(client_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 2);
+    assert_int_equal(client.buffers - before, 2);
+    const fake_Kernel *a = client_record(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 0);
+    const fake_Kernel *b = client_record(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 1);
+    assert_int_not_equal(call_of(a->correlationId)->threadId, call_of(b->correlationId)->threadId);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +336,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(times_are_those_of_the_clients_clock, start_client,
                                         stop_client),
         cmocka_unit_test_setup_teardown(a_subscriber_sees_launches, start_client, stop_client),
+        cmocka_unit_test_setup_teardown(resources_and_waits_raise_callbacks, start_client,
+                                        stop_client),
+        cmocka_unit_test_setup_teardown(entities_and_memory_have_records, start_client,
+                                        stop_client),
+        cmocka_unit_test_setup_teardown(flushes_are_overhead, start_client, stop_client),
+        cmocka_unit_test_setup_teardown(muted_calls_have_no_records, start_client, stop_client),
+        cmocka_unit_test_setup_teardown(threads_have_buffers_of_their_own, start_client,
+                                        stop_client),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
