@@ -73,6 +73,7 @@ static inline bool sim_has_fault(enum sim_fault fault)
 /* The duration of a kernel of this name, by the first pattern of FAKE_CUDA_DURATIONS that matches.
  */
 SIM_API uint64_t sim_duration_ns(const char *kernel);
+SIM_API bool sim_has_duration(const char *kernel);
 
 /* --- calls of the API, for the tracer --- */
 
@@ -116,6 +117,8 @@ struct sim_device {
     uint64_t allocated_bytes;
     struct sim_stream *streams; /* a list; the first made is the legacy null stream */
     struct sim_stream *null_stream;
+    uint64_t *queue_ends_ns; /* of the last launches: a call waits while too many are open */
+    size_t queue_at;
     uint64_t engine_ready_ns[3]; /* copies to the device, from it, between devices */
 };
 
@@ -219,6 +222,16 @@ SIM_API enum sim_result sim_copy(struct sim_stream *stream, struct sim_copy *cop
 SIM_API enum sim_result sim_set(struct sim_stream *stream, struct sim_set *set);
 SIM_API enum sim_result sim_call_host(struct sim_stream *stream, void (*function)(void *),
                                       void *argument);
+
+/* A kernel whose end depends on other processes. From its start on, `poll` is called until it
+   returns true with the end; the device thread calls it with the lock held: it must not wait or
+   call the core. */
+struct sim_open {
+    bool (*poll)(void *argument, uint64_t start_ns, uint64_t *end_ns);
+    void *argument;
+};
+SIM_API enum sim_result sim_launch_open(struct sim_stream *stream, const struct sim_kernel *kernel,
+                                        struct sim_open open);
 
 /* --- streams and events --- */
 

@@ -213,8 +213,9 @@ enum sim_result sim_graph_launch(struct sim_graph_exec *exec, struct sim_stream 
     struct sim_work launch = {.kind = SIM_GRAPH_LAUNCH, .graph = exec->graph.id};
     sim_use_device(stream->device);
     pthread_mutex_lock(&sim_lock);
+    sim_settle(stream);
     sim_describe(stream, &launch);
-    launch.start_ns = sim_earliest_start(stream);
+    launch.start_ns = sim_earliest_start(stream, launch.queued_ns);
     run_nodes(exec, stream, &launch);
     stream->ready_ns = launch.end_ns;
     sim_queue(&launch);

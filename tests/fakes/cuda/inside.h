@@ -21,6 +21,15 @@ struct sim_tips {
     uint32_t count;
 };
 
+/* When something recorded happens; unknown while it waits for work whose end is unknown. */
+struct sim_moment {
+    unsigned uses; /* the last one frees it */
+    bool is_known;
+    uint64_t at_ns;
+};
+
+struct sim_deferred;
+
 struct sim_stream {
     struct sim_device *device;
     uint32_t id;
@@ -30,6 +39,7 @@ struct sim_stream {
     uint64_t ready_ns; /* the end of all work so far */
     struct sim_capture *capture;
     struct sim_tips tips;
+    struct sim_deferred *deferred, *last_deferred; /* in order; NULL unless an end is unknown */
     struct sim_stream *next;
 };
 
@@ -38,6 +48,7 @@ struct sim_event {
     unsigned flags;
     bool is_recorded;
     uint64_t at_ns, record_count;
+    struct sim_moment *moment; /* instead of at_ns, when that was unknown */
     uint32_t context, stream;
     struct sim_capture *capture; /* recorded in a capture: tips are its nodes */
     struct sim_tips tips;
@@ -49,10 +60,12 @@ extern const struct sim_tracer *sim_tracer; /* NULL without */
 
 /* All below with the lock held. */
 
-/* When work that is submitted now may start. */
-uint64_t sim_earliest_start(struct sim_stream *stream);
-/* Sets the times of work and queues it. */
+/* When work that was submitted then may start. */
+uint64_t sim_earliest_start(struct sim_stream *stream, uint64_t queued_ns);
+/* Sets the times of work and queues it; or defers it, with an end of 0. */
 void sim_submit(struct sim_stream *stream, struct sim_work *work, uint64_t duration_ns);
+/* The same for work that has been described and need not be deferred. */
+void sim_start(struct sim_stream *stream, struct sim_work *work, uint64_t duration_ns);
 /* Queues work whose times are set: effects for the device thread, the record for the tracer. */
 void sim_queue(const struct sim_work *work);
 /* Fills what a stream and the current call know of a work. */
@@ -60,6 +73,23 @@ void sim_describe(struct sim_stream *stream, struct sim_work *work);
 uint64_t sim_work_duration(const struct sim_work *work);
 /* Adds the work to the graph that the stream is captured into. */
 void sim_capture_work(struct sim_stream *stream, const struct sim_work *work);
+
+/* --- deferred.c: what comes after work whose end is unknown --- */
+
+void sim_defer_work(struct sim_stream *stream, const struct sim_work *work, uint64_t duration_ns);
+/* The event's moment becomes known, or the stream waits for it, in the order of the stream. */
+void sim_defer_record(struct sim_stream *stream, struct sim_event *event);
+void sim_defer_wait(struct sim_stream *stream, struct sim_moment *moment);
+void sim_release_moment(struct sim_moment *moment);
+/* Polls open work and starts what can start. */
+void sim_advance(void);
+bool sim_has_open_work(void);
+/* Waits until the stream has, or the moment is, nothing unknown; NULL: any of the device's. */
+void sim_settle(struct sim_stream *stream);
+void sim_settle_device(struct sim_device *device);
+void sim_settle_moment(const struct sim_moment *moment);
+/* Makes the device thread poll. */
+void sim_wake_device_thread(void);
 
 /* Without the lock. */
 

@@ -148,13 +148,24 @@ const struct sim_settings *sim_settings(void)
     return &settings;
 }
 
-uint64_t sim_duration_ns(const char *kernel)
+static const struct pattern *pattern_of(const char *kernel)
 {
     pthread_once(&once, read_settings);
     for (size_t i = 0; i < pattern_count; i++) {
         if (fnmatch(patterns[i].text, kernel, 0) == 0) {
-            return patterns[i].duration_ns;
+            return &patterns[i];
         }
     }
-    return DEFAULT_KERNEL_NS;
+    return NULL;
+}
+
+uint64_t sim_duration_ns(const char *kernel)
+{
+    const struct pattern *pattern = pattern_of(kernel);
+    return pattern != NULL ? pattern->duration_ns : DEFAULT_KERNEL_NS;
+}
+
+bool sim_has_duration(const char *kernel)
+{
+    return pattern_of(kernel) != NULL;
 }

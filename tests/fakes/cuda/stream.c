@@ -104,14 +104,19 @@ static uint64_t end_of_stream(const struct sim_stream *stream)
     return end_ns;
 }
 
-/* A wait for a stream that is captured breaks the capture. */
-static enum sim_result end_of_work(struct sim_stream *stream, uint64_t *end_ns)
+/* A wait for a stream that is captured breaks the capture. An unknown end is waited for, or else
+   not ready. */
+static enum sim_result end_of_work(struct sim_stream *stream, bool waits, uint64_t *end_ns)
 {
     enum sim_result result = SIM_OK;
     pthread_mutex_lock(&sim_lock);
     if (stream->capture != NULL) {
         stream->capture->is_broken = true;
         result = SIM_CAPTURE_UNSUPPORTED;
+    } else if (waits) {
+        sim_settle(stream);
+    } else if (stream->deferred != NULL) {
+        result = SIM_NOT_READY;
     }
     *end_ns = end_of_stream(stream);
     pthread_mutex_unlock(&sim_lock);
@@ -121,18 +126,20 @@ static enum sim_result end_of_work(struct sim_stream *stream, uint64_t *end_ns)
 enum sim_result sim_stream_query(struct sim_stream *stream)
 {
     uint64_t end_ns;
-    enum sim_result result = end_of_work(stream, &end_ns);
+    enum sim_result result = end_of_work(stream, false, &end_ns);
     if (result == SIM_OK && end_ns > sim_now_ns()) {
         return SIM_NOT_READY;
     }
-    sim_wait_until(end_ns); /* for effects that are due */
+    if (result == SIM_OK) {
+        sim_wait_until(end_ns); /* for effects that are due */
+    }
     return result;
 }
 
 enum sim_result sim_stream_synchronize(struct sim_stream *stream)
 {
     uint64_t end_ns, start_ns = sim_now_ns();
-    enum sim_result result = end_of_work(stream, &end_ns);
+    enum sim_result result = end_of_work(stream, true, &end_ns);
     if (result == SIM_OK) {
         sim_wait_until(end_ns);
         publish_wait(SIM_WAIT_STREAM, start_ns, stream->device, stream, NULL);
@@ -144,6 +151,7 @@ enum sim_result sim_device_synchronize(struct sim_device *device)
 {
     uint64_t end_ns = 0, start_ns = sim_now_ns();
     pthread_mutex_lock(&sim_lock);
+    sim_settle_device(device);
     for (struct sim_stream *stream = device->streams; stream != NULL; stream = stream->next) {
         if (stream->ready_ns > end_ns) {
             end_ns = stream->ready_ns;
@@ -185,6 +193,9 @@ struct sim_event *sim_event_new(unsigned flags)
 
 enum sim_result sim_event_destroy(struct sim_event *event)
 {
+    pthread_mutex_lock(&sim_lock);
+    sim_release_moment(event->moment);
+    pthread_mutex_unlock(&sim_lock);
     free(event);
     return SIM_OK;
 }
@@ -193,6 +204,8 @@ enum sim_result sim_event_record(struct sim_event *event, struct sim_stream *str
 {
     pthread_mutex_lock(&sim_lock);
     event->capture = stream->capture;
+    sim_release_moment(event->moment);
+    event->moment = NULL;
     if (stream->capture != NULL) {
         event->tips = stream->tips;
     } else {
@@ -203,33 +216,52 @@ enum sim_result sim_event_record(struct sim_event *event, struct sim_stream *str
         event->record_count++;
         event->context = stream->device->context;
         event->stream = stream->id;
+        if (stream->deferred != NULL) {
+            sim_defer_record(stream, event);
+        }
     }
     pthread_mutex_unlock(&sim_lock);
     return SIM_OK;
 }
 
+/* The time of the event, if it is known; true when it has passed. */
+static bool has_happened(const struct sim_event *event, uint64_t *at_ns)
+{
+    pthread_mutex_lock(&sim_lock);
+    bool is_known = event->moment == NULL || event->moment->is_known;
+    *at_ns = event->moment != NULL ? event->moment->at_ns : event->at_ns;
+    pthread_mutex_unlock(&sim_lock);
+    return is_known && *at_ns <= sim_now_ns();
+}
+
 enum sim_result sim_event_query(struct sim_event *event)
 {
+    uint64_t at_ns;
     if (event->capture != NULL) {
         return SIM_CAPTURE_UNSUPPORTED;
     }
-    if (event->is_recorded && event->at_ns > sim_now_ns()) {
+    if (!event->is_recorded) {
+        return SIM_OK;
+    }
+    if (!has_happened(event, &at_ns)) {
         return SIM_NOT_READY;
     }
-    if (event->is_recorded) {
-        sim_wait_until(event->at_ns);
-    }
+    sim_wait_until(at_ns);
     return SIM_OK;
 }
 
 enum sim_result sim_event_synchronize(struct sim_event *event)
 {
-    uint64_t start_ns = sim_now_ns();
+    uint64_t at_ns, start_ns = sim_now_ns();
     if (event->capture != NULL) {
         return SIM_CAPTURE_UNSUPPORTED;
     }
     if (event->is_recorded) {
-        sim_wait_until(event->at_ns);
+        pthread_mutex_lock(&sim_lock);
+        sim_settle_moment(event->moment);
+        pthread_mutex_unlock(&sim_lock);
+        has_happened(event, &at_ns);
+        sim_wait_until(at_ns);
         const struct sim_device *device = sim_device(event->context - 1);
         struct sim_stream on = {.id = event->stream};
         publish_wait(SIM_WAIT_EVENT, start_ns, device, &on, event);
@@ -240,15 +272,15 @@ enum sim_result sim_event_synchronize(struct sim_event *event)
 enum sim_result sim_event_elapsed_ms(const struct sim_event *from, const struct sim_event *to,
                                      float *ms)
 {
+    uint64_t from_ns, to_ns;
     if (!from->is_recorded || !to->is_recorded ||
         ((from->flags | to->flags) & SIM_NO_TIMING) != 0) {
         return SIM_INVALID_HANDLE;
     }
-    uint64_t now_ns = sim_now_ns();
-    if (from->at_ns > now_ns || to->at_ns > now_ns) {
+    if (!has_happened(from, &from_ns) || !has_happened(to, &to_ns)) {
         return SIM_NOT_READY;
     }
-    *ms = (float)((double)(int64_t)(to->at_ns - from->at_ns) / 1e6);
+    *ms = (float)((double)(int64_t)(to_ns - from_ns) / 1e6);
     return SIM_OK;
 }
 
@@ -272,6 +304,23 @@ static void join_capture(struct sim_stream *stream, const struct sim_event *even
     }
 }
 
+/* With the lock. */
+static void wait_for_event(struct sim_stream *stream, const struct sim_event *event)
+{
+    bool is_known = event->moment == NULL || event->moment->is_known;
+    uint64_t at_ns = event->moment != NULL ? event->moment->at_ns : event->at_ns;
+    if (stream->deferred == NULL && is_known) {
+        stream->ready_ns = at_ns > stream->ready_ns ? at_ns : stream->ready_ns;
+    } else if (event->moment != NULL) {
+        sim_defer_wait(stream, event->moment);
+    } else {
+        struct sim_moment *known = zeroed(sizeof *known);
+        *known = (struct sim_moment){.uses = 1, .is_known = true, .at_ns = at_ns};
+        sim_defer_wait(stream, known);
+        sim_release_moment(known);
+    }
+}
+
 enum sim_result sim_stream_wait_event(struct sim_stream *stream, struct sim_event *event)
 {
     uint64_t start_ns = sim_now_ns();
@@ -280,8 +329,8 @@ enum sim_result sim_stream_wait_event(struct sim_stream *stream, struct sim_even
     if (event->capture != NULL && !event->capture->is_over) {
         is_captured = true;
         join_capture(stream, event);
-    } else if (event->is_recorded && event->at_ns > stream->ready_ns) {
-        stream->ready_ns = event->at_ns;
+    } else if (event->is_recorded) {
+        wait_for_event(stream, event);
     }
     pthread_mutex_unlock(&sim_lock);
     if (!is_captured && event->is_recorded) {

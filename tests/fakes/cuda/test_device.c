@@ -2,8 +2,10 @@
 /* Tests of the simulated device: times and data of work on streams, graphs and devices. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -220,6 +222,66 @@ static void devices_copy_between_each_other(void **state)
     cudaFree(second);
 }
 
+static void the_queue_of_launches_is_limited(void **state)
+{
+    const void *kernel = kernel_named("queued");
+    struct timespec before, after;
+    (void)state;
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    for (int i = 0; i < 2000; i++) {
+        launch(kernel, NULL);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    int64_t took_us =
+        (after.tv_sec - before.tv_sec) * 1000000 + (after.tv_nsec - before.tv_nsec) / 1000;
+    assert_true(took_us >= (2000 - 1024 - 1) * 20);
+}
+
+struct partner {
+    atomic_bool has_come;
+    uint64_t start_ns, end_ns;
+};
+
+static bool poll_partner(void *argument, uint64_t start_ns, uint64_t *end_ns)
+{
+    struct partner *partner = argument;
+    partner->start_ns = start_ns;
+    *end_ns = partner->end_ns = sim_now_ns() + 1000;
+    return atomic_load(&partner->has_come);
+}
+
+static void what_follows_an_unknown_end_is_deferred(void **state)
+{
+    cudaStream_t a = new_stream(cudaStreamNonBlocking), b = new_stream(cudaStreamNonBlocking);
+    struct partner partner = {0};
+    struct sim_kernel kernel = {sim_function_named("awaits"), {1, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0};
+    cudaEvent_t event;
+    (void)state;
+    cudaEventCreate(&event);
+    assert_int_equal(
+        sim_launch_open(sim_stream(a), &kernel, (struct sim_open){poll_partner, &partner}), SIM_OK);
+    launch(kernel_named("after"), a);
+    cudaEventRecord(event, a);
+    cudaStreamWaitEvent(b, event, 0);
+    launch(kernel_named("other_stream"), b);
+    launch(kernel_named("independent"), NULL);
+    assert_int_equal(cudaStreamSynchronize(NULL), cudaSuccess);
+    assert_int_equal(cudaEventQuery(event), cudaErrorNotReady);
+    assert_int_equal(cudaStreamQuery(b), cudaErrorNotReady);
+    cudaGetLastError();
+    atomic_store(&partner.has_come, true);
+    assert_int_equal(cudaEventSynchronize(event), cudaSuccess);
+    flush();
+    static const char *const names[] = {"independent", "awaits", "after", "other_stream"};
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(kernel_record(i)->name, names[i]);
+        assert_true(i < 2 || kernel_record(i)->start >= kernel_record(i - 1)->end);
+    }
+    assert_int_equal(kernel_record(1)->end - kernel_record(1)->start,
+                     partner.end_ns - partner.start_ns);
+    cudaEventDestroy(event);
+}
+
 static void memory_is_limited(void **state)
 {
     void *memory;
@@ -326,6 +388,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(host_functions_run_after_the_work_before_them, start_client,
                                         stop_client),
         cmocka_unit_test_setup_teardown(devices_copy_between_each_other, start_client, stop_client),
+        cmocka_unit_test_setup_teardown(the_queue_of_launches_is_limited, start_client,
+                                        stop_client),
+        cmocka_unit_test_setup_teardown(what_follows_an_unknown_end_is_deferred, start_client,
+                                        stop_client),
         cmocka_unit_test_setup_teardown(memory_is_limited, start_client, stop_client),
         cmocka_unit_test_setup_teardown(graphs_keep_dependencies, start_client, stop_client),
         cmocka_unit_test_setup_teardown(broken_captures_fail, start_client, stop_client),

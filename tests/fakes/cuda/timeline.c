@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TICK_NS = 2000000, LATE_NS = 200000000 };
+enum { TICK_NS = 2000000, LATE_NS = 200000000, POLL_NS = 50000 };
 
 /* A heap of work by its end; entries of the same end stay in their order. */
 struct heap {
@@ -109,9 +109,9 @@ static uint64_t *engine_of(struct sim_device *device, const struct sim_work *wor
 }
 
 /* The legacy null stream waits for all blocking streams of its device, and they wait for it. */
-uint64_t sim_earliest_start(struct sim_stream *stream)
+uint64_t sim_earliest_start(struct sim_stream *stream, uint64_t queued_ns)
 {
-    uint64_t start = sim_now_ns() + sim_settings()->launch_ns;
+    uint64_t start = queued_ns + sim_settings()->launch_ns;
     if (stream->ready_ns > start) {
         start = stream->ready_ns;
     }
@@ -140,8 +140,17 @@ void sim_describe(struct sim_stream *stream, struct sim_work *work)
 void sim_submit(struct sim_stream *stream, struct sim_work *work, uint64_t duration_ns)
 {
     sim_describe(stream, work);
+    if (stream->deferred != NULL) {
+        sim_defer_work(stream, work, duration_ns);
+    } else {
+        sim_start(stream, work, duration_ns);
+    }
+}
+
+void sim_start(struct sim_stream *stream, struct sim_work *work, uint64_t duration_ns)
+{
     uint64_t *engine = engine_of(stream->device, work);
-    work->start_ns = sim_earliest_start(stream);
+    work->start_ns = sim_earliest_start(stream, work->queued_ns);
     if (engine != NULL && *engine > work->start_ns) {
         work->start_ns = *engine;
     }
@@ -210,6 +219,7 @@ static void *device_thread(void *nothing)
     pthread_mutex_lock(&sim_lock);
     for (;;) {
         run_due_effects();
+        sim_advance();
         if (sim_now_ns() >= next_tick_ns) {
             next_tick_ns = sim_now_ns() + TICK_NS;
             const struct sim_tracer *tracer = sim_tracer;
@@ -225,6 +235,9 @@ static void *device_thread(void *nothing)
         if (keeps_records && next_tick_ns < wake_ns) {
             wake_ns = next_tick_ns;
         }
+        if (sim_has_open_work() && sim_now_ns() + POLL_NS < wake_ns) {
+            wake_ns = sim_now_ns() + POLL_NS;
+        }
         if (wake_ns == UINT64_MAX) {
             pthread_cond_wait(&work_queued, &sim_lock);
         } else {
@@ -233,6 +246,12 @@ static void *device_thread(void *nothing)
         }
     }
     return nothing;
+}
+
+void sim_wake_device_thread(void)
+{
+    sim_start_device_thread();
+    pthread_cond_signal(&work_queued);
 }
 
 void sim_start_device_thread(void)

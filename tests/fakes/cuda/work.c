@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LAUNCH_QUEUE = 1024 };
 enum { COPY_LATENCY_NS = 1500, SET_LATENCY_NS = 1200, FUNCTION_BUCKETS = 4096, SCALAR_BYTES = 8 };
 
 static struct sim_function *functions[FUNCTION_BUCKETS];
@@ -120,10 +121,25 @@ uint64_t sim_work_duration(const struct sim_work *work)
     }
 }
 
+/* With the lock: the end of the launch that must be over before this one's call returns. */
+static uint64_t enter_launch_queue(struct sim_device *device, const struct sim_work *work)
+{
+    if (device->queue_ends_ns == NULL) {
+        device->queue_ends_ns = calloc(LAUNCH_QUEUE, sizeof device->queue_ends_ns[0]);
+        if (device->queue_ends_ns == NULL) {
+            abort();
+        }
+    }
+    uint64_t *place = &device->queue_ends_ns[device->queue_at++ % LAUNCH_QUEUE], before_ns = *place;
+    *place = work->end_ns;
+    return before_ns;
+}
+
 /* Puts the work on the stream, or into the graph that it is captured into; *end_ns: of the work. */
 static enum sim_result place(struct sim_stream *stream, struct sim_work *work, uint64_t *end_ns)
 {
     enum sim_result result = SIM_OK;
+    uint64_t wait_ns = 0;
     sim_use_device(stream->device);
     pthread_mutex_lock(&sim_lock);
     *end_ns = 0;
@@ -135,8 +151,12 @@ static enum sim_result place(struct sim_stream *stream, struct sim_work *work, u
     } else {
         sim_submit(stream, work, sim_work_duration(work));
         *end_ns = work->end_ns;
+        wait_ns = enter_launch_queue(stream->device, work);
     }
     pthread_mutex_unlock(&sim_lock);
+    if (wait_ns > sim_now_ns()) {
+        sim_wait_until(wait_ns);
+    }
     return result;
 }
 
@@ -218,7 +238,11 @@ enum sim_result sim_copy(struct sim_stream *stream, struct sim_copy *copy)
     }
     enum sim_result result = place(stream, &work, &end_ns);
     bool to_pageable = copy->kind == SIM_D2H && copy->to_kind == SIM_PAGEABLE;
-    if (result == SIM_OK && end_ns != 0 && (!copy->is_async || to_pageable)) {
+    if (result == SIM_OK && !is_captured && (!copy->is_async || to_pageable)) {
+        pthread_mutex_lock(&sim_lock);
+        sim_settle(stream);
+        end_ns = end_ns != 0 ? end_ns : stream->ready_ns;
+        pthread_mutex_unlock(&sim_lock);
         sim_wait_until(end_ns);
     }
     return result;
