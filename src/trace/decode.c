@@ -45,6 +45,7 @@ void ss_decoder_fini(struct ss_decoder *decoder)
     for (size_t i = 0; i < decoder->sequences.count; i++) {
         ss_vec_fini(&decoder->sequences.data[i].names);
         ss_vec_fini(&decoder->sequences.data[i].fields);
+        ss_vec_fini(&decoder->sequences.data[i].texts);
     }
     ss_vec_fini(&decoder->sequences);
     ss_wire_fini(&decoder->plain);
@@ -56,7 +57,9 @@ size_t ss_decoder_memory(const struct ss_decoder *decoder)
     size_t sequences = decoder->sequences.capacity * sizeof *decoder->sequences.data;
     for (size_t i = 0; i < decoder->sequences.count; i++) {
         const struct ss_decoder_sequence *sequence = &decoder->sequences.data[i];
-        sequences += (sequence->names.capacity + sequence->fields.capacity) * sizeof(uint32_t);
+        sequences +=
+            (sequence->names.capacity + sequence->fields.capacity + sequence->texts.capacity) *
+            sizeof(uint32_t);
     }
     return ss_tables_memory(&decoder->tables) + sequences +
            (decoder->functions.capacity + decoder->paths.capacity + decoder->frames.capacity +
@@ -285,6 +288,7 @@ static void clear_sequence(struct ss_decoder *decoder, uint32_t sequence)
     struct ss_decoder_sequence *state = &decoder->sequences.data[sequence];
     ss_vec_clear(&state->names);
     ss_vec_clear(&state->fields);
+    ss_vec_clear(&state->texts);
     state->target = (struct ss_track_target){0};
     if (sequence == SS_SEQUENCE) {
         clear_main(decoder);

@@ -18,6 +18,7 @@ struct ss_decoder_sequence {
     uint64_t time_ns;              /* the incremental clock */
     struct ss_id_map names;        /* by iid: ref of the name */
     struct ss_id_map fields;       /* by iid: enum ss_event_field_id */
+    struct ss_id_map texts;        /* of fields, by iid: string + 1 */
     struct ss_track_target target; /* default track of the sequence */
 };
 

@@ -188,6 +188,7 @@ static enum ss_outcome put_field_name(struct ss_step *step, struct ss_wire_curso
                : ss_step_malformed(step, "an interning id is too large");
 }
 
+/* Long: one case for each kind of text. */
 enum ss_outcome ss_decode_interned(struct ss_step *step, struct ss_wire_cursor body,
                                    struct ss_wire_cursor extras, uint32_t sequence)
 {
@@ -204,8 +205,12 @@ enum ss_outcome ss_decode_interned(struct ss_step *step, struct ss_wire_cursor b
         if (field.number == SS_PF_ANNOTATION_NAMES) {
             SS_STEP_TRY(put_field_name(step, field.body, sequence));
         }
+        if (field.number == SS_PF_ANNOTATION_STRINGS) {
+            SS_STEP_TRY(
+                put_string(step, field.body, &step->decoder->sequences.data[sequence].texts));
+        }
         if (sequence != SS_SEQUENCE) {
-            continue; /* a track sequence defines only names, categories and fields */
+            continue; /* a track sequence defines only names, categories, fields and their texts */
         }
         switch (field.number) {
         case SS_PF_FUNCTION_NAMES:

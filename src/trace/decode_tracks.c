@@ -222,7 +222,7 @@ static double to_real(uint64_t bits)
 
 static enum ss_outcome read_value(struct ss_step *step, struct ss_wire_cursor body,
                                   struct ss_trace_value *value, struct ss_strview *name,
-                                  uint64_t *name_iid)
+                                  uint64_t *name_iid, uint64_t *text_iid)
 {
     struct ss_wire_field field;
     SS_EACH_FIELD(step, body, field)
@@ -232,6 +232,8 @@ static enum ss_outcome read_value(struct ss_step *step, struct ss_wire_cursor bo
             *name = ss_wire_view(field.body);
         } else if (field.number == SS_PF_ANNOTATION_NAME_IID) {
             *name_iid = field.value;
+        } else if (field.number == SS_PF_ANNOTATION_STRING_IID) {
+            *text_iid = field.value;
         } else if (field.number == SS_PF_ANNOTATION_INT) {
             *value = (struct ss_trace_value){SS_VALUE_INT, {.integer = (int64_t)field.value}};
         } else if (field.number == SS_PF_ANNOTATION_UINT) {
@@ -266,8 +268,14 @@ static enum ss_outcome read_annotation(struct ss_step *step, struct ss_wire_curs
     struct ss_decoder *decoder = step->decoder;
     struct ss_trace_value value = {SS_VALUE_NONE, {0}};
     struct ss_strview name = {"", 0};
-    uint64_t name_iid = 0;
-    SS_STEP_TRY(read_value(step, body, &value, &name, &name_iid));
+    uint64_t name_iid = 0, text_iid = 0;
+    SS_STEP_TRY(read_value(step, body, &value, &name, &name_iid, &text_iid));
+    uint32_t text =
+        text_iid != 0 ? ss_id_map_get(&decoder->sequences.data[sequence].texts, text_iid) : 0;
+    if (text != 0) {
+        value = (struct ss_trace_value){
+            SS_VALUE_TEXT, {.text = ss_intern_get(&decoder->tables.strings, text - 1)}};
+    }
     if (name_iid != 0) {
         uint32_t id = ss_id_map_get(&decoder->sequences.data[sequence].fields, name_iid);
         add_field(decoder, id, &value);

@@ -11,9 +11,6 @@
 #include "trace/wire_records.h"
 #include "wire/perfetto.h"
 
-/* Of all fields of an event together, so that it stays small beside the unit that holds it. */
-enum { MAX_FIELD_TEXTS_BYTES = 64 * 1024 };
-
 /* --- tracks --------------------------------------------------------------------------------- */
 
 /* Order: steps and phases, threads (0 and 1), other tracks of the process. Host tracks follow all
@@ -158,6 +155,14 @@ void ss_encode_field_name(struct ss_wire_buffer *interned, uint32_t field)
     ss_wire_end(interned, entry);
 }
 
+void ss_encode_field_text(struct ss_wire_buffer *interned, struct ss_strview text, uint32_t iid)
+{
+    size_t entry = ss_wire_begin(interned, SS_PF_ANNOTATION_STRINGS);
+    ss_wire_put_uint(interned, SS_PF_IID, iid);
+    ss_encode_display_text(interned, SS_PF_STRING_BYTES, text);
+    ss_wire_end(interned, entry);
+}
+
 /* --- events --------------------------------------------------------------------------------- */
 
 static void put_real(struct ss_wire_buffer *out, uint32_t number, double real)
@@ -199,19 +204,16 @@ static void put_payload(struct ss_wire_buffer *out, const struct ss_trace_value 
     ss_wire_end(out, annotation);
 }
 
-/* `left`: bytes of text that the event may still have. A list of JSON that was cut is none, so that
- * recorders of lists stay below. */
-static void put_field(struct ss_wire_buffer *out, const struct ss_event_value *field, size_t *left)
+static void put_field(struct ss_wire_buffer *out, const struct ss_event_value *field,
+                      uint32_t text_iid)
 {
-    struct ss_trace_value value = field->value;
-    if (value.type == SS_VALUE_TEXT) {
-        size_t most = *left < SS_MAX_TEXT_BYTES ? *left : SS_MAX_TEXT_BYTES;
-        value.text.length = value.text.length < most ? value.text.length : most;
-        *left -= value.text.length;
-    }
     size_t annotation = ss_wire_begin(out, SS_PF_EVENT_ANNOTATIONS);
     ss_wire_put_uint(out, SS_PF_ANNOTATION_NAME_IID, field->field);
-    put_value(out, &value);
+    if (text_iid != 0) {
+        ss_wire_put_uint(out, SS_PF_ANNOTATION_STRING_IID, text_iid);
+    } else {
+        put_value(out, &field->value);
+    }
     ss_wire_end(out, annotation);
 }
 
@@ -229,14 +231,14 @@ bool ss_event_has_rest(const struct ss_trace_event *event)
            event->flags != 0 || event->field_count != 0;
 }
 
-void ss_encode_event_rest(struct ss_wire_buffer *out, const struct ss_trace_event *event)
+void ss_encode_event_rest(struct ss_wire_buffer *out, const struct ss_trace_event *event,
+                          const uint32_t *text_iids)
 {
     if (event->payload.type != SS_VALUE_NONE) {
         put_payload(out, &event->payload);
     }
-    size_t left = MAX_FIELD_TEXTS_BYTES;
     for (uint32_t i = 0; i < event->field_count; i++) {
-        put_field(out, &event->fields[i], &left);
+        put_field(out, &event->fields[i], text_iids[i]);
     }
     if ((event->flags & SS_EVENT_END_UNSEEN) != 0) {
         put_true(out, "end_unseen");
@@ -288,18 +290,18 @@ static void put_step_name(struct ss_wire_buffer *out, const struct ss_trace_even
 }
 
 void ss_encode_event(struct ss_wire_buffer *out, const struct ss_trace_event *event,
-                     const struct ss_trace_track *track, uint64_t uuid, uint32_t name_iid,
-                     uint32_t category_iid)
+                     const struct ss_trace_track *track, uint64_t uuid,
+                     const struct ss_event_iids *iids)
 {
     size_t message = ss_wire_begin(out, SS_PF_TRACK_EVENT);
     ss_wire_put_uint(out, SS_PF_EVENT_TYPE, pf_type_of(event->kind));
     ss_wire_put_uint(out, SS_PF_EVENT_TRACK, uuid);
-    if (name_iid == 0 && track->kind == SS_TRACK_STEPS && event->kind != SS_EVENT_END) {
+    if (iids->name == 0 && track->kind == SS_TRACK_STEPS && event->kind != SS_EVENT_END) {
         put_step_name(out, event, track);
     }
-    ss_wire_put_nonzero(out, SS_PF_EVENT_NAME_IID, name_iid);
-    ss_wire_put_nonzero(out, SS_PF_EVENT_CATEGORY_IIDS, category_iid);
-    ss_encode_event_rest(out, event);
+    ss_wire_put_nonzero(out, SS_PF_EVENT_NAME_IID, iids->name);
+    ss_wire_put_nonzero(out, SS_PF_EVENT_CATEGORY_IIDS, iids->category);
+    ss_encode_event_rest(out, event, iids->texts);
     ss_wire_end(out, message);
     ss_encode_event_payload(out, event);
 }

@@ -31,15 +31,25 @@ void ss_encode_event_category(struct ss_wire_buffer *interned, struct ss_strview
 /* An entry of InternedData.debug_annotation_names: the iid of a field is its number. */
 void ss_encode_field_name(struct ss_wire_buffer *interned, uint32_t field);
 
+/* An entry of InternedData.debug_annotation_string_values. */
+void ss_encode_field_text(struct ss_wire_buffer *interned, struct ss_strview text, uint32_t iid);
+
+/* What an event refers to; 0: nothing. `texts`: by field, its interned text. */
+struct ss_event_iids {
+    uint32_t name, category;
+    const uint32_t *texts;
+};
+
 /* The rare fields of a TrackEvent: typed fields, payload, flow, and annotations for the flags. */
-void ss_encode_event_rest(struct ss_wire_buffer *out, const struct ss_trace_event *event);
+void ss_encode_event_rest(struct ss_wire_buffer *out, const struct ss_trace_event *event,
+                          const uint32_t *text_iids);
 /* The extension payload of an event, if it needs one. */
 void ss_encode_event_payload(struct ss_wire_buffer *out, const struct ss_trace_event *event);
 bool ss_event_has_rest(const struct ss_trace_event *event);
 /* The packet fields after the sequence flags, for an event on the main sequence. */
 void ss_encode_event(struct ss_wire_buffer *out, const struct ss_trace_event *event,
-                     const struct ss_trace_track *track, uint64_t uuid, uint32_t name_iid,
-                     uint32_t category_iid);
+                     const struct ss_trace_track *track, uint64_t uuid,
+                     const struct ss_event_iids *iids);
 void ss_encode_counter(struct ss_wire_buffer *out, const struct ss_trace_counter *counter,
                        uint64_t uuid);
 

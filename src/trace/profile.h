@@ -30,6 +30,7 @@ enum {
     SS_MAX_UNIT_BYTES = 2 * 1024 * 1024,  /* as stored */
     SS_MAX_PLAIN_BYTES = 4 * 1024 * 1024, /* of one compressed packet, inflated */
     SS_MAX_TEXT_BYTES = 16 * 1024,
+    SS_MAX_INLINE_TEXT_BYTES = 64, /* of fields of events; longer ones are interned */
     SS_MAX_STACK_DEPTH = 16 * 1024,
     SS_MAX_IID = 1 << 22,
     SS_MAX_TRACKS = 1 << 20,

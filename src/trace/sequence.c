@@ -20,6 +20,7 @@ void ss_sequence_fini(struct ss_sequence *sequence)
     ss_vec_fini(&sequence->names.words);
     ss_vec_fini(&sequence->categories.words);
     ss_vec_fini(&sequence->fields.words);
+    ss_vec_fini(&sequence->texts.words);
     ss_vec_fini(&sequence->events);
     ss_wire_fini(&sequence->interned);
     ss_wire_fini(&sequence->extras);

@@ -35,7 +35,7 @@ struct ss_sequence {
     bool was_used;   /* in any earlier unit */
     uint32_t period; /* restart period of the last state clear */
     bool must_clear; /* the head of this unit clears the state */
-    struct ss_iid_set names, categories, fields;
+    struct ss_iid_set names, categories, fields, texts;
     /* Content for the current unit. */
     struct ss_vec_of(struct ss_sequence_event) events;
     struct ss_wire_buffer interned; /* the content of InternedData */

@@ -31,6 +31,7 @@ static uint32_t reuse_sequence(struct ss_trace_writer *writer)
                 writer->free_sequences.data[--writer->free_sequences.count];
             sequence->period = sequence->names.period = 0;
             sequence->categories.period = sequence->fields.period = 0;
+            sequence->texts.period = 0;
             return number;
         }
     }
@@ -114,7 +115,7 @@ static enum ss_status put_on_track_sequence(struct ss_trace_writer *writer,
                                             struct ss_error *err)
 {
     struct ss_name_scope scope = {&sequence->names, &sequence->categories, &sequence->fields,
-                                  &sequence->interned, &sequence->extras};
+                                  &sequence->texts, &sequence->interned,   &sequence->extras};
     struct ss_unit *unit = &writer->unit;
     uint32_t category_iid = 0;
     size_t before = sequence->interned.length + sequence->extras.length;
@@ -124,7 +125,8 @@ static enum ss_status put_on_track_sequence(struct ss_trace_writer *writer,
     if (event->name_ref != 0 && name_iid == 0) {
         return fail_unknown_name(err, event->name_ref);
     }
-    SS_TRY(ss_writer_use_fields(writer, &scope, event, err));
+    uint32_t text_iids[SS_MAX_EVENT_FIELDS];
+    SS_TRY(ss_writer_use_fields(writer, &scope, event, text_iids, err));
     struct ss_sequence_event row = {.time_ns = event->time_ns,
                                     .order = (uint32_t)sequence->events.count,
                                     .name_iid = name_iid,
@@ -133,7 +135,7 @@ static enum ss_status put_on_track_sequence(struct ss_trace_writer *writer,
     if (ss_event_has_rest(event)) {
         struct ss_wire_buffer *blobs = &unit->blobs;
         row.blob_at = (uint32_t)blobs->length;
-        ss_encode_event_rest(blobs, event);
+        ss_encode_event_rest(blobs, event, text_iids);
         row.blob_length = (uint32_t)(blobs->length - row.blob_at);
         size_t tail_at = blobs->length;
         ss_encode_event_payload(blobs, event);
@@ -188,11 +190,13 @@ static enum ss_status put_on_main_sequence(struct ss_trace_writer *writer,
     if (event->name_ref != 0 && name_iid == 0) {
         return fail_unknown_name(err, event->name_ref);
     }
-    SS_TRY(ss_writer_use_fields(writer, &scope, event, err));
+    uint32_t text_iids[SS_MAX_EVENT_FIELDS];
+    SS_TRY(ss_writer_use_fields(writer, &scope, event, text_iids, err));
     uint64_t uuid =
         track->record.kind == SS_TRACK_ASYNC ? use_lane(writer, track, event->lane) : track->uuid;
     size_t at = writer->unit.blobs.length;
-    ss_encode_event(&writer->unit.blobs, event, &track->record, uuid, name_iid, category_iid);
+    ss_encode_event(&writer->unit.blobs, event, &track->record, uuid,
+                    &(struct ss_event_iids){name_iid, category_iid, text_iids});
     push_main(writer, event->time_ns, at);
     return SS_OK;
 }

@@ -94,9 +94,9 @@ uint32_t ss_writer_use_name(struct ss_trace_writer *writer, struct ss_name_scope
 
 struct ss_name_scope ss_writer_main_scope(struct ss_trace_writer *writer)
 {
-    return (struct ss_name_scope){&writer->main_names, &writer->main_categories,
-                                  &writer->main_fields, &writer->definitions.interned,
-                                  &writer->definitions.extras};
+    return (struct ss_name_scope){&writer->main_names,           &writer->main_categories,
+                                  &writer->main_fields,          &writer->main_texts,
+                                  &writer->definitions.interned, &writer->definitions.extras};
 }
 
 uint32_t ss_writer_use_main_name(struct ss_trace_writer *writer, uint32_t ref)
@@ -109,8 +109,25 @@ uint32_t ss_writer_use_main_name(struct ss_trace_writer *writer, uint32_t ref)
     return ss_writer_use_name(writer, &scope, ref, &category_iid);
 }
 
+/* Stacks and shapes recur; short texts cost less than their definition. */
+static uint32_t use_text(struct ss_trace_writer *writer, struct ss_name_scope *scope,
+                         const struct ss_trace_value *value)
+{
+    if (value->type != SS_VALUE_TEXT || value->text.length <= SS_MAX_INLINE_TEXT_BYTES) {
+        return 0;
+    }
+    struct ss_intern *strings = &writer->definitions.strings;
+    size_t length = value->text.length < SS_MAX_TEXT_BYTES ? value->text.length : SS_MAX_TEXT_BYTES;
+    uint32_t iid = ss_intern_put(strings, value->text.data, length);
+    if (ss_iid_set_add(scope->texts, writer->definitions.period, iid)) {
+        ss_encode_field_text(scope->interned, ss_intern_get(strings, iid), iid);
+    }
+    return iid;
+}
+
 enum ss_status ss_writer_use_fields(struct ss_trace_writer *writer, struct ss_name_scope *scope,
-                                    const struct ss_trace_event *event, struct ss_error *err)
+                                    const struct ss_trace_event *event,
+                                    uint32_t text_iids[SS_MAX_EVENT_FIELDS], struct ss_error *err)
 {
     for (uint32_t i = 0; i < event->field_count; i++) {
         const struct ss_event_value *value = &event->fields[i];
@@ -127,6 +144,7 @@ enum ss_status ss_writer_use_fields(struct ss_trace_writer *writer, struct ss_na
         if (ss_iid_set_add(scope->fields, writer->definitions.period, value->field)) {
             ss_encode_field_name(scope->interned, value->field);
         }
+        text_iids[i] = use_text(writer, scope, &value->value);
     }
     return SS_OK;
 }

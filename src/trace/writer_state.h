@@ -85,9 +85,10 @@ struct ss_trace_writer {
     struct ss_vec_of(struct ss_trace_attribute) attributes;
     size_t lasting_attributes; /* number of attributes that outlive the file */
     struct ss_vec_of(struct ss_writer_counts) counts;
-    struct ss_vec_of(struct ss_writer_name) names;              /* by ref */
-    struct ss_vec_of(struct ss_period_iid) category_iids;       /* by string */
-    struct ss_iid_set main_names, main_categories, main_fields; /* defined on the main sequence */
+    struct ss_vec_of(struct ss_writer_name) names;                          /* by ref */
+    struct ss_vec_of(struct ss_period_iid) category_iids;                   /* by string */
+    struct ss_iid_set main_names, main_categories, main_fields, main_texts; /* defined on the main
+                                                                        sequence */
     uint64_t trace_uuid[2];
     struct ss_vec_of(uint32_t) free_sequences; /* by number, from 1 */
     uint32_t newest_forgotten_track;
@@ -166,7 +167,7 @@ size_t ss_writer_entities_memory(const struct ss_trace_writer *writer);
 /* writer_names.c */
 /* The defined iids of a sequence, and the buffers for new definitions. */
 struct ss_name_scope {
-    struct ss_iid_set *names, *categories, *fields;
+    struct ss_iid_set *names, *categories, *fields, *texts;
     struct ss_wire_buffer *interned, *extras;
 };
 struct ss_name_scope ss_writer_main_scope(struct ss_trace_writer *writer);
@@ -174,9 +175,11 @@ struct ss_name_scope ss_writer_main_scope(struct ss_trace_writer *writer);
 uint32_t ss_writer_use_name(struct ss_trace_writer *writer, struct ss_name_scope *scope,
                             uint32_t ref, uint32_t *category_iid);
 
-/* Defines the names of the event's fields and what they refer to. */
+/* Defines the names of the event's fields, their long texts, and what they refer to. Sets the iids
+ * of the texts; 0: the text is not interned. */
 enum ss_status ss_writer_use_fields(struct ss_trace_writer *writer, struct ss_name_scope *scope,
-                                    const struct ss_trace_event *event, struct ss_error *err);
+                                    const struct ss_trace_event *event,
+                                    uint32_t text_iids[SS_MAX_EVENT_FIELDS], struct ss_error *err);
 
 /* writer_tracks.c */
 static inline bool ss_writer_is_described(const struct ss_trace_writer *writer,

@@ -22,6 +22,7 @@ void ss_writer_tracks_fini(struct ss_trace_writer *writer)
     ss_vec_fini(&writer->main_names.words);
     ss_vec_fini(&writer->main_categories.words);
     ss_vec_fini(&writer->main_fields.words);
+    ss_vec_fini(&writer->main_texts.words);
 }
 
 void ss_writer_tracks_begin(struct ss_trace_writer *writer)
@@ -50,11 +51,12 @@ size_t ss_writer_tracks_memory(const struct ss_trace_writer *writer)
                    writer->names.capacity * sizeof *writer->names.data +
                    writer->category_iids.capacity * sizeof *writer->category_iids.data +
                    set_memory(&writer->main_names) + set_memory(&writer->main_categories) +
-                   set_memory(&writer->main_fields);
+                   set_memory(&writer->main_fields) + set_memory(&writer->main_texts);
     for (size_t i = 0; i < writer->unit.sequences.count; i++) {
         const struct ss_sequence *sequence = &writer->unit.sequences.data[i];
         total += sizeof *sequence + set_memory(&sequence->names) +
                  set_memory(&sequence->categories) + set_memory(&sequence->fields) +
+                 set_memory(&sequence->texts) +
                  sequence->events.capacity * sizeof *sequence->events.data +
                  sequence->interned.capacity + sequence->extras.capacity;
     }
