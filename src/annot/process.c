@@ -2,6 +2,7 @@
 #include "annot/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "annot/names.h"
 #include "annot/process_inside.h"
 #include "annot/stamp.h"
+#include "ring/device_ring.h"
 
 struct ss_ring_header *ss_process_header;
 struct ss_process_state *ss_process_state;
@@ -126,6 +128,35 @@ bool ss_process_torch_path(unsigned number, char path[SS_RING_PATH_BYTES + 16])
     char suffix[32];
     snprintf(suffix, sizeof suffix, ".%u" SS_RING_TORCH_SUFFIX, number);
     return path_beside(suffix, path);
+}
+
+int ss_process_make_device_file(uint64_t bytes)
+{
+    char path[SS_RING_PATH_BYTES + 16];
+    if (!path_beside(SS_DEVICE_RING_SUFFIX, path) || ss_process_is_confined()) {
+        errno = ENOENT;
+        return -1;
+    }
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0 && !ss_process_allocate(fd, 0, bytes)) {
+        int saved = errno;
+        unlink(path);
+        close(fd);
+        errno = saved;
+        return -1;
+    }
+    return fd;
+}
+
+void ss_process_announce_device_file(void)
+{
+    char path[SS_RING_PATH_BYTES + 16];
+    int fd = path_beside(SS_DEVICE_RING_SUFFIX, path)
+                 ? ss_ring_folder_open(path, ss_process_inherited.uid)
+                 : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
 }
 
 /* Removes the file if no recorder used it, or the notices of a recording that has ended. */

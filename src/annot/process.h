@@ -55,6 +55,11 @@ bool ss_process_sealed_path(char path[SS_RING_PATH_BYTES + 16]);
 int ss_process_open_sealed(void); /* -1: no such file */
 /* Path of file `number`, from 0, with results of torch.profiler (source/torch_profile.h). */
 bool ss_process_torch_path(unsigned number, char path[SS_RING_PATH_BYTES + 16]);
+/* Creates the file for the work of devices (ring/device_ring.h) with `bytes` of zeros. -1: none. */
+int ss_process_make_device_file(uint64_t bytes);
+/* Notifies the recorder of the file, which is complete: as for the ring file, by opening and
+ * closing it again. */
+void ss_process_announce_device_file(void);
 /* Never 0, never repeated; differs between processes. */
 uint64_t ss_process_new_id(void);
 

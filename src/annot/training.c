@@ -36,6 +36,13 @@ static void write_number(enum ss_ring_type type, unsigned detail, int64_t number
                          SS_RING_VALUE_SIGNED);
 }
 
+static _Atomic(ss_training_window_observer *) window_watcher;
+
+void ss_training_observe_windows(ss_training_window_observer *callback)
+{
+    atomic_store_explicit(&window_watcher, callback, memory_order_relaxed);
+}
+
 static void write_window(struct ss_thread *to, uint64_t stamp, unsigned detail, int64_t number,
                          uint32_t which)
 {
@@ -45,6 +52,11 @@ static void write_window(struct ss_thread *to, uint64_t stamp, unsigned detail, 
                           memory_order_relaxed);
     ss_ring_write_more(&to->ring, stamp, ss_ring_head_word(SS_RING_WINDOW, 2, 0, detail, 0), more,
                        2);
+    ss_training_window_observer *callback =
+        atomic_load_explicit(&window_watcher, memory_order_relaxed);
+    if (callback != NULL) {
+        callback(detail & SS_RING_WINDOW_ACTION);
+    }
 }
 
 /* A cut window ends within the current step; the next window may begin with another step. */

@@ -31,4 +31,9 @@ bool ss_training_now(int64_t *step, uint32_t *window, uint32_t *action);
 typedef void ss_training_begin_observer(bool is_step);
 void ss_training_observe_begins(ss_training_begin_observer *watcher);
 
+/* The watcher of windows: called on the marking thread when the action of the schedule changes or
+ * the program begins or ends a window. `action`: enum ss_schedule_action. */
+typedef void ss_training_window_observer(unsigned action);
+void ss_training_observe_windows(ss_training_window_observer *watcher);
+
 #endif

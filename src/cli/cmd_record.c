@@ -102,6 +102,12 @@ static const struct ss_option options[] = {
      "do not instrument PyTorch: nothing is preloaded, no operators are recorded, and only the "
      "steps and phases that the program marks",
      NULL, false},
+    {"gpu", 0, "LEVEL",
+     "work of CUDA devices: default records kernels, copies, memsets, and the calls of the "
+     "runtime with the Python line of each launch; light leaves out the calls that launch "
+     "nothing, and has one entry for each launch of a graph; full adds the calls of the driver; "
+     "off records none",
+     NULL, false},
     {"operators", 0, "WHEN",
      "operators of PyTorch: auto (the default) records them in steps chosen at random, at a "
      "cost of about 1.2 % of the time; all records every step; off records none",
@@ -207,6 +213,18 @@ static bool parse_duration(const struct ss_arguments *arguments, double *seconds
         return true;
     }
     return ss_arguments_get_number(arguments, "duration", 0.001, 1e9, 0, seconds);
+}
+
+static bool parse_gpu(const struct ss_arguments *arguments, struct ss_record_plan *plan)
+{
+    static const char *const levels[] = {"default", "light", "full", "off", NULL};
+    enum { OFF = 3 };
+    int level;
+    if (!ss_arguments_get_choice(arguments, "gpu", levels, 0, &level)) {
+        return false;
+    }
+    plan->record.gpu = level != OFF ? levels[level] : NULL;
+    return true;
 }
 
 /* ",profiler=shapes+flops,profiler_steps=5:8": commas separate the settings for the program. */
@@ -315,7 +333,8 @@ static bool parse_options(const struct ss_arguments *arguments, struct ss_record
         !ss_arguments_get_choice(arguments, "operators", operators, 0, &which_operators) ||
         !ss_arguments_get_choice(arguments, "full-rings", full_rings, 0, &when_full) ||
         !parse_torch_profiler(arguments, profiler, sizeof profiler) ||
-        !ss_record_plan_choose_format(arguments, plan) || !parse_stats(arguments, plan)) {
+        !ss_record_plan_choose_format(arguments, plan) || !parse_stats(arguments, plan) ||
+        !parse_gpu(arguments, plan)) {
         return false;
     }
     if (ss_arguments_has(arguments, "function") && ss_arguments_has(arguments, "nolineno")) {

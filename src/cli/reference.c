@@ -320,7 +320,7 @@ static void markdown_child_environment(struct ss_strbuf *out)
         const char *name, *text;
     } rows[] = {
 #define SS_CHILD_ENV(name, value, text) {#name, text},
-#define SS_CHILD_INJECT(name, source, text) {#name, text},
+#define SS_CHILD_INJECT(name, value, source, text) {#name, text},
 #define SS_CHILD_APPEND(name, value, separator, source, text) {#name, text},
 #define SS_CHILD_PREPEND(name, value, separator, source, text) {#name, text},
 #include "record/child_env.def"

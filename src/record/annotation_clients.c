@@ -164,6 +164,14 @@ static void release(struct ss_record_client *client)
     client->file = NULL;
 }
 
+static void attach_devices(struct ss_record_client *client)
+{
+    if (client->devices == NULL) {
+        client->devices = ss_device_tracks_open(client->annotations->context, client->tracks,
+                                                client->process, client->path);
+    }
+}
+
 void ss_client_end(struct ss_record_client *client, uint64_t now_ns, bool is_dead)
 {
     const struct ss_record_client *window_owner =
@@ -179,6 +187,9 @@ void ss_client_end(struct ss_record_client *client, uint64_t now_ns, bool is_dea
         ss_annot_stop(client->annot);
     }
     ss_torch_files_collect(&client->torch, now_ns);
+    attach_devices(client);
+    ss_device_tracks_end(client->devices, now_ns, client->annotations->device_totals);
+    client->devices = NULL;
     if (window_owner != NULL) { /* without their edges, the last events are in no window */
         ss_annot_drain(window_owner->annot, now_ns);
     }
@@ -365,7 +376,8 @@ void ss_annotations_scan_file(struct ss_record_annotations *annotations, const c
     pid_t pid;
     uint64_t start;
     bool is_torch = ss_ring_file_parse_profile_name(name, ring);
-    name = is_torch ? ring : name;
+    bool is_device = !is_torch && ss_ring_file_parse_device_name(name, ring);
+    name = is_torch || is_device ? ring : name;
     snprintf(path, sizeof path, "%.*s/%.255s", SS_RING_PATH_BYTES, annotations->directory.path,
              name);
     if (!ss_ring_file_parse_name(name, &pid, &start)) {
@@ -375,6 +387,10 @@ void ss_annotations_scan_file(struct ss_record_annotations *annotations, const c
     if (is_torch) {
         if (client != NULL && !client->is_ended) {
             ss_torch_files_collect(&client->torch, now_ns);
+        }
+    } else if (is_device) {
+        if (client != NULL && !client->is_ended) {
+            attach_devices(client);
         }
     } else if (client == NULL && is_complete(path)) {
         open_client(add_client(annotations, path, pid, start), now_ns);

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "record/annotation_tracks.h"
 #include "record/annotations.h"
+#include "record/device_tracks.h"
 #include "record/process_observer.h"
 #include "record/process_table.h"
 #include "record/ring_directory.h"
@@ -38,6 +39,7 @@ struct ss_record_client {
     struct ss_annot *annot;
     struct ss_annotation_tracks *tracks;
     struct ss_torch_files torch;                 /* results of torch.profiler */
+    struct ss_device_tracks *devices;            /* NULL: none */
     struct ss_window_filter *filter;             /* NULL: no schedule */
     struct ss_vec_of(struct ss_past_edge) edges; /* the latest, for followers that start later */
     uint64_t drained_ns;                         /* begin of the last complete drain of its ring */
@@ -67,6 +69,7 @@ struct ss_drained_window {
 
 struct ss_record_annotations {
     struct ss_torch_profiles *torch_profiles; /* borrowed */
+    struct ss_device_totals *device_totals;   /* borrowed */
     struct ss_record_context *context;
     const struct ss_record_options *options; /* borrowed */
     struct ss_process_table *processes;

@@ -31,6 +31,10 @@ static uint32_t drain_ring(struct ss_record_client *client, uint64_t now_ns, uin
     ss_client_poll_header(client);
     uint32_t filled = ss_annot_drain_until(client->annot, now_ns, until_ns);
     client->seen_ns = now_ns;
+    if (client->devices != NULL) {
+        uint32_t of_devices = ss_device_tracks_drain(client->devices, now_ns);
+        filled = of_devices > filled ? of_devices : filled;
+    }
     if (!ss_annot_is_behind(client->annot)) {
         client->drained_ns = now_ns;
     }

@@ -367,6 +367,10 @@ static void on_fact(struct ss_annotation_tracks *tracks, const struct ss_annot_e
     struct ss_strview key = ss_tracks_text(tracks, event->name < tracks->name_entries.count
                                                        ? tracks->name_entries.data[event->name].text
                                                        : 0);
+    if (ss_strview_equal(key, ss_strview_of(ss_fact_gpu_problem)) && value.type == SS_VALUE_TEXT) {
+        snprintf(tracks->context->gpu_problem, sizeof tracks->context->gpu_problem, "%.*s",
+                 (int)value.text.length, value.text.data);
+    }
     if (ss_strview_equal(key, ss_strview_of(ss_fact_loader_worker))) {
         set_role(tracks, SS_PROCESS_ROLE_LOADS_DATA);
     }

@@ -89,6 +89,7 @@ static struct ss_process_observer observer_of(struct ss_record_annotations *anno
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
                                                          const struct ss_record_options *options,
                                                          struct ss_torch_profiles *profiles,
+                                                         struct ss_device_totals *device_totals,
                                                          char *reason)
 {
     const pid_t attach_pid = options->attach_pid;
@@ -97,6 +98,7 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
     annotations->clock.monotonic = context->clock;
     annotations->options = options;
     annotations->torch_profiles = profiles;
+    annotations->device_totals = device_totals;
     annotations->attach_pid = attach_pid;
     annotations->by_process.item_bytes = sizeof(struct ss_record_client *);
     annotations->inotify_fd = -1;

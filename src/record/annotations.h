@@ -25,15 +25,17 @@ struct ss_record_context;
 struct ss_record_options;
 struct ss_process_table;
 struct ss_torch_profiles;
+struct ss_device_totals;
 struct ss_window;
 
 enum { SS_ANNOTATIONS_REASON_BYTES = 1024 };
 
-/* `options` and `profiles` are borrowed. Never fails: without a ring directory, `reason`
- * (SS_ANNOTATIONS_REASON_BYTES) contains the cause and nothing is recorded. */
+/* `options`, `profiles` and `device_totals` are borrowed. Never fails: without a ring directory,
+ * `reason` (SS_ANNOTATIONS_REASON_BYTES) contains the cause and nothing is recorded. */
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
                                                          const struct ss_record_options *options,
                                                          struct ss_torch_profiles *profiles,
+                                                         struct ss_device_totals *device_totals,
                                                          char *reason);
 /* Why the ring directory is not in the first root; "": it is. */
 const char *ss_record_annotations_skipped_roots(const struct ss_record_annotations *annotations);

@@ -25,7 +25,9 @@ struct ss_record_context {
     uint32_t python_source_ref, annotations_source_ref;
     uint32_t next_thread_ref;
     uint64_t forget_after_ns; /* no more records arrive for a process that ended so long ago */
-    uint32_t track_refs, device_refs, stream_refs, group_refs; /* assigned so far */
+    /* Assigned so far. */
+    uint32_t track_refs, device_refs, stream_refs, context_refs, group_refs;
+    char gpu_problem[256]; /* why a program's devices are not recorded; "": they are */
     struct ss_process_observer observer;
     const struct ss_injection *injection;  /* what the program inherits; NULL: nothing */
     bool is_sampling;                      /* during a tick: no calls into samplers */

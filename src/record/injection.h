@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the program loads: libstepscope, by the variables with which ITT and NVTX load a collector
- * (the rows "%l" of child_env.def). A variable that is already set stays unchanged. Each is a
- * source of the trace, with its outcome.
+ * (the rows "%l" of child_env.def), and the driver of CUDA (the row "%c"). A variable that is
+ * already set stays unchanged. Each is a source of the trace, with its outcome.
  */
 #ifndef SS_RECORD_INJECTION_H
 #define SS_RECORD_INJECTION_H

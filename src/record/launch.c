@@ -20,7 +20,7 @@ const struct ss_child_env ss_child_env_table[] = {
     {#name, value, help, source, (separator)[0], false},
 #define SS_CHILD_PREPEND(name, value, separator, source, help)                                     \
     {#name, value, help, source, (separator)[0], true},
-#define SS_CHILD_INJECT(name, source, help) {#name, "%l", help, source, 0, false},
+#define SS_CHILD_INJECT(name, value, source, help) {#name, value, help, source, 0, false},
 #include "record/child_env.def"
 #undef SS_CHILD_ENV
 #undef SS_CHILD_APPEND
@@ -48,6 +48,10 @@ static const char *value_of(char letter, const struct ss_record_options *options
         return options->schedule;
     case 'l':
         return values->library[0] != '\0' ? values->library : NULL;
+    case 'c':
+        return options->gpu != NULL && values->library[0] != '\0' ? values->library : NULL;
+    case 'g':
+        return options->gpu;
     default:
         return NULL;
     }

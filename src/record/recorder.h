@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "record/context.h"
+#include "record/device_tracks.h"
 #include "record/options.h"
 #include "record/process_table.h"
 #include "record/shared.h"
@@ -23,6 +24,7 @@ struct ss_recorder {
     struct ss_process_table *processes; /* NULL: the program is not created, or the end */
     const char *ring_directory;         /* for the program's environment; "": none */
     struct ss_torch_profiles torch_profiles;
+    struct ss_device_totals device_totals;
     bool is_duration_over; /* the program runs on */
     bool flush_requested;  /* by the program, whose earlier events are drained */
 };

@@ -60,8 +60,8 @@ static enum ss_source_state start(const struct ss_source_setup *setup, void **so
     }
     struct rings *rings = ss_alloc_zero(1, sizeof *rings);
     rings->recorder = recorder;
-    rings->annotations =
-        ss_record_annotations_open(&recorder->context, options, &recorder->torch_profiles, problem);
+    rings->annotations = ss_record_annotations_open(
+        &recorder->context, options, &recorder->torch_profiles, &recorder->device_totals, problem);
     recorder->ring_directory = ss_record_annotations_ring_directory(rings->annotations);
     *source = rings;
     enum ss_source_state state = describe(rings, problem);

@@ -137,6 +137,8 @@ struct ss_device_launch_message {
     uint32_t name;  /* text: of the call */
     uint32_t flags;
     uint32_t domain;
+    uint32_t outer; /* NESTED: the correlation of the runtime's call */
+    uint32_t unused;
 };
 
 /* What a call waited for. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "ring/device_ring.h"
 #include "ring/folder.h"
 
 struct range {
@@ -196,5 +197,17 @@ bool ss_ring_file_parse_profile_name(const char *name, char ring_name[SS_RING_FI
         return false;
     }
     snprintf(ring_name, SS_RING_FILE_NAME_BYTES, "%.*s" SS_RING_FILE_SUFFIX, (int)end - 1, name);
+    return true;
+}
+
+bool ss_ring_file_parse_device_name(const char *name, char ring_name[SS_RING_FILE_NAME_BYTES])
+{
+    size_t length = strlen(name), suffix = sizeof SS_DEVICE_RING_SUFFIX - 1;
+    if (length <= suffix || length > 48 ||
+        strcmp(name + length - suffix, SS_DEVICE_RING_SUFFIX) != 0) {
+        return false;
+    }
+    snprintf(ring_name, SS_RING_FILE_NAME_BYTES, "%.*s" SS_RING_FILE_SUFFIX, (int)(length - suffix),
+             name);
     return true;
 }

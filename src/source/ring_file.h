@@ -29,6 +29,9 @@ enum { SS_RING_FILE_NAME_BYTES = 64 };
 /* The name of the ring file beside a profile that torch.profiler wrote; false: not the name of
  * such a profile. */
 bool ss_ring_file_parse_profile_name(const char *name, char ring_name[SS_RING_FILE_NAME_BYTES]);
+/* The name of the ring file beside a file for the work of devices (ring/device_ring.h); false: not
+ * the name of such a file. */
+bool ss_ring_file_parse_device_name(const char *name, char ring_name[SS_RING_FILE_NAME_BYTES]);
 /* Parses a file name; false: not the name of a ring file. */
 bool ss_ring_file_parse_name(const char *name, pid_t *pid, uint64_t *start_time_ticks);
 

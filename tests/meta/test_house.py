@@ -151,7 +151,7 @@ class Headers(unittest.TestCase):
 
 
 # What the libraries export: their own names, and those by which ITT and NVTX find a collector.
-OURS = re.compile(r"stepscope_|__itt_|InitializeInjectionNvtx")
+OURS = re.compile(r"stepscope_|__itt_|InitializeInjection")
 
 
 class Build(unittest.TestCase):

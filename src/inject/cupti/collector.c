@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/cupti/collector.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "annot/define.h"
+#include "annot/facts.h"
+#include "annot/first.h"
+#include "annot/process.h"
+#include "annot/schedule.h"
+#include "annot/stamp.h"
+#include "annot/training.h"
+#include "base/env.h"
+#include "base/shared_names.h"
+#include "base/thread.h"
+#include "inject/cupti/kinds.h"
+#include "inject/cupti/launch_stack.h"
+#include "inject/cupti/launches.h"
+#include "inject/cupti/pool.h"
+#include "inject/cupti/writer.h"
+
+enum {
+    NONE_TAKEN_FROM = 27, /* the API version, of CUDA 12.9, that accepts that there is no buffer */
+    DEVICE_BUFFER_BYTES = 8 << 20,
+    DEVICE_BUFFERS_BEFOREHAND = 4,
+    FLUSH_MS = 1000,
+    MOST_END_MS = 3000, /* how long the end of the program waits for the writer */
+    TEXT_BYTES = 512
+};
+
+/* `owner` publishes the rest; a forked child is not it. */
+static struct {
+    _Atomic pid_t owner;
+    pid_t user; /* for the callback */
+    struct ss_cupti cupti;
+    struct ss_cupti_settings settings;
+    pthread_mutex_t lock; /* of the next members */
+    void *subscriber;     /* NULL: not subscribed */
+    bool is_on;           /* kinds and callbacks are enabled */
+    uint32_t yields;
+    bool has_failed;
+    _Atomic bool follows; /* a schedule: records only in windows */
+    _Atomic unsigned action;
+} collector = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_owner(void)
+{
+    return atomic_load_explicit(&collector.owner, memory_order_acquire) == ss_process_pid();
+}
+
+/* --- facts ------------------------------------------------------------------------------------ */
+
+static void set_fact(const char *key, const char *text)
+{
+    struct ss_event_value value = {ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME};
+    ss_fact_set(ss_define_name(key, strlen(key)), value);
+}
+
+static void fail(const char *problem)
+{
+    collector.has_failed = true;
+    set_fact(ss_fact_gpu_problem, problem);
+    ss_cupti_writer_set_state(SS_DEVICE_REFUSED);
+}
+
+static void describe(void)
+{
+    char text[TEXT_BYTES + 200];
+    const char *frames = ss_launch_stack_problem();
+    snprintf(text, sizeof text, "%s, API version %u, level %s%s%s%s", collector.cupti.path,
+             collector.cupti.version, ss_cupti_level_name(collector.settings.level),
+             ss_cupti_writer_is_calibrated() ? ", its own clock" : "",
+             frames[0] != '\0' ? "; " : "", frames);
+    set_fact(ss_fact_gpu_collector, text);
+}
+
+/* --- buffers ---------------------------------------------------------------------------------- */
+
+static void on_request(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+    *max_records = 0; /* as many as fit */
+    *buffer = is_owner() ? ss_cupti_pool_take() : NULL;
+    *size = *buffer != NULL ? SS_CUPTI_BUFFER_BYTES : 0;
+}
+
+static void on_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+    (void)context;
+    (void)stream;
+    (void)size;
+    if (is_owner()) {
+        ss_cupti_pool_put_full(buffer, valid);
+    }
+}
+
+/* --- subscription ----------------------------------------------------------------------------- */
+
+static void set_attribute(enum ss_cupti_attribute attribute, size_t value, size_t size)
+{
+    uint8_t byte = (uint8_t)value;
+    collector.cupti.ActivitySetAttribute((int)attribute, &size,
+                                         size == sizeof byte ? (void *)&byte : (void *)&value);
+}
+
+/* The name of the subscriber that there is; CUPTI says it when it refuses another. */
+static void name_other(char *name, size_t size)
+{
+    void *subscriber = NULL;
+    struct ss_cupti_subscriber_params params = {
+        .size = sizeof params, .name = "stepscope", .old_name = name, .old_name_size = size};
+    name[0] = '\0';
+    if (collector.cupti.Subscribe_v2 != NULL &&
+        collector.cupti.Subscribe_v2(&subscriber, ss_launches_callback, &collector.user, &params) ==
+            SS_CUPTI_OK) {
+        collector.cupti.Unsubscribe(subscriber); /* it has just left */
+    }
+    name[size - 1] = '\0';
+}
+
+static void fail_to_subscribe(uint32_t result)
+{
+    char text[TEXT_BYTES], name[64];
+    if (result == SS_CUPTI_OTHER_SUBSCRIBER) {
+        name_other(name, sizeof name);
+        snprintf(text, sizeof text,
+                 "another tool uses CUPTI in this process%s%s: devices are not recorded; run the "
+                 "program without it",
+                 name[0] != '\0' ? ": " : "", name);
+    } else {
+        snprintf(text, sizeof text, "CUPTI cannot be used: %s (%u)%s",
+                 ss_cupti_result_text(&collector.cupti, result), result,
+                 result == SS_CUPTI_UNKNOWN_ERROR ? "; is a driver of CUDA installed?" : "");
+    }
+    fail(text);
+}
+
+/* The order is CUPTI's: attributes and the clock before the buffers and the kinds. */
+static bool subscribe(void)
+{
+    const struct ss_cupti *cupti = &collector.cupti;
+    uint32_t result =
+        cupti->Subscribe(&collector.subscriber, ss_launches_callback, &collector.user);
+    if (result != SS_CUPTI_OK) {
+        collector.subscriber = NULL;
+        fail_to_subscribe(result);
+        return false;
+    }
+    set_attribute(SS_CUPTI_ATTRIBUTE_ZEROED_BUFFERS, 1, sizeof(uint8_t));
+    set_attribute(SS_CUPTI_ATTRIBUTE_DEVICE_BUFFER_SIZE, DEVICE_BUFFER_BYTES, sizeof(size_t));
+    set_attribute(SS_CUPTI_ATTRIBUTE_DEVICE_BUFFERS_BEFOREHAND, DEVICE_BUFFERS_BEFOREHAND,
+                  sizeof(size_t));
+    if (cupti->SetThreadIdType != NULL) {
+        cupti->SetThreadIdType(SS_CUPTI_SYSTEM_THREAD_IDS);
+    }
+    bool is_ours = cupti->ActivityRegisterTimestampCallback != NULL &&
+                   cupti->ActivityRegisterTimestampCallback(ss_stamp_monotonic_ns) == SS_CUPTI_OK;
+    ss_cupti_writer_calibrate(!is_ours);
+    result = cupti->ActivityRegisterCallbacks(on_request, on_completed);
+    if (result != SS_CUPTI_OK) {
+        fail_to_subscribe(result);
+        return false;
+    }
+    if (cupti->ActivityFlushPeriod != NULL) {
+        cupti->ActivityFlushPeriod(FLUSH_MS);
+    }
+    return true;
+}
+
+/* --- on and off ------------------------------------------------------------------------------- */
+
+static void turn_on(void)
+{
+    char problem[TEXT_BYTES];
+    if (collector.subscriber == NULL && !subscribe()) {
+        return;
+    }
+    if (!ss_cupti_enable_kinds(&collector.cupti, collector.settings.level, problem,
+                               sizeof problem)) {
+        fail(problem);
+        return;
+    }
+    ss_launches_enable(&collector.cupti, collector.subscriber, true);
+    collector.is_on = true;
+    ss_cupti_writer_set_state(SS_DEVICE_COLLECTS);
+}
+
+static void turn_off(void)
+{
+    ss_launches_enable(&collector.cupti, collector.subscriber, false);
+    ss_cupti_disable_kinds(&collector.cupti, collector.settings.level);
+    collector.is_on = false;
+    ss_cupti_pool_wake();
+}
+
+static bool is_wanted(void)
+{
+    bool is_open = (atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed) &
+                    SS_RING_GATE_ALL) != 0;
+    unsigned action = atomic_load_explicit(&collector.action, memory_order_relaxed);
+    return is_open && collector.yields == 0 && !collector.has_failed &&
+           (!atomic_load_explicit(&collector.follows, memory_order_relaxed) ||
+            action >= SS_SCHEDULE_WARMUP);
+}
+
+static void update(void)
+{
+    pthread_mutex_lock(&collector.lock);
+    if (is_wanted() != collector.is_on) {
+        if (collector.is_on) {
+            turn_off();
+        } else {
+            turn_on();
+        }
+    }
+    pthread_mutex_unlock(&collector.lock);
+}
+
+static bool is_on(void)
+{
+    update(); /* the recording may have ended */
+    return collector.is_on;
+}
+
+static void on_window(unsigned action)
+{
+    if (is_owner()) {
+        atomic_store_explicit(&collector.follows, true, memory_order_relaxed);
+        atomic_store_explicit(&collector.action, action, memory_order_relaxed);
+        ss_cupti_writer_set_window(action >= SS_SCHEDULE_RECORD);
+        update();
+    }
+}
+
+void ss_cupti_yield(const char *to)
+{
+    if (!is_owner()) {
+        return;
+    }
+    pthread_mutex_lock(&collector.lock);
+    collector.yields++;
+    if (collector.yields == 1 && collector.subscriber != NULL) {
+        if (collector.is_on) {
+            turn_off();
+        }
+        collector.cupti.ActivityFlushAll(SS_CUPTI_FLUSH_FORCED);
+        collector.cupti.Unsubscribe(collector.subscriber);
+        collector.subscriber = NULL;
+        ss_cupti_writer_set_state(SS_DEVICE_PAUSED);
+        set_fact(ss_fact_gpu_paused, to);
+    }
+    pthread_mutex_unlock(&collector.lock);
+}
+
+void ss_cupti_resume(void)
+{
+    if (!is_owner()) {
+        return;
+    }
+    pthread_mutex_lock(&collector.lock);
+    collector.yields -= collector.yields > 0;
+    pthread_mutex_unlock(&collector.lock);
+    update();
+}
+
+/* --- begin and end ---------------------------------------------------------------------------- */
+
+/* Forced: also of buffers that are not full. The device may still run: its records come not. */
+static void on_exit_of_program(void)
+{
+    if (!is_owner()) {
+        return;
+    }
+    pthread_mutex_lock(&collector.lock);
+    bool is_subscribed = collector.subscriber != NULL;
+    collector.yields++; /* never on again */
+    if (collector.is_on) {
+        turn_off();
+    }
+    pthread_mutex_unlock(&collector.lock);
+    if (is_subscribed) {
+        collector.cupti.ActivityFlushAll(SS_CUPTI_FLUSH_FORCED);
+    }
+    ss_cupti_writer_end(MOST_END_MS);
+}
+
+static bool follows_schedule(void)
+{
+    const char *schedule = ss_env_get(SS_ENV_STEPSCOPE_SCHEDULE);
+    return (schedule != NULL && schedule[0] != '\0') ||
+           atomic_load_explicit(&ss_process_header->scheduled, memory_order_relaxed) > 0;
+}
+
+static void start(void)
+{
+    char problem[TEXT_BYTES];
+    collector.user = ss_process_pid();
+    if (!ss_cupti_load(&collector.cupti, problem, sizeof problem)) {
+        set_fact(ss_fact_gpu_problem, problem);
+        return;
+    }
+    ss_cupti_pool_init(collector.cupti.version >= NONE_TAKEN_FROM, collector.settings.buffers);
+    ss_launches_init(&collector.cupti);
+    struct ss_cupti_writer_hooks hooks = {.is_on = is_on, .describe = describe};
+    if (!ss_cupti_writer_start(&collector.cupti, &hooks, problem, sizeof problem)) {
+        set_fact(ss_fact_gpu_problem, problem);
+        return;
+    }
+    atomic_store_explicit(&collector.follows, follows_schedule(), memory_order_relaxed);
+    atomic_store_explicit(&collector.action,
+                          atomic_load_explicit(&ss_process_header->action, memory_order_relaxed),
+                          memory_order_relaxed);
+    ss_cupti_writer_set_window(!follows_schedule() || collector.action >= SS_SCHEDULE_RECORD);
+    atomic_store_explicit(&collector.owner, collector.user, memory_order_release);
+    ss_training_observe_windows(on_window);
+    atexit(on_exit_of_program);
+    pthread_mutex_lock(&collector.lock);
+    bool is_subscribed = subscribe();
+    pthread_mutex_unlock(&collector.lock);
+    if (is_subscribed) {
+        update();
+        describe();
+    }
+}
+
+/* The driver of CUDA calls it during cuInit. */
+__attribute__((visibility("default"))) int InitializeInjection(void);
+
+int InitializeInjection(void)
+{
+    static _Atomic pid_t started; /* a child that was forked before may start anew */
+    int (*first)(void) = NULL;
+    *(void **)&first = ss_first_function("InitializeInjection");
+    if (first != NULL) {
+        return first();
+    }
+    collector.settings = ss_cupti_settings_parse(ss_env_get(SS_ENV_STEPSCOPE_GPU));
+    if (collector.settings.level == SS_CUPTI_OFF || !ss_process_is_set_up() ||
+        atomic_exchange(&started, ss_process_pid()) == ss_process_pid() ||
+        atomic_load_explicit(&collector.owner, memory_order_relaxed) != 0) {
+        return 1;
+    }
+    bool is_recorded = (atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed) &
+                        SS_RING_GATE_ALL) != 0;
+    if (is_recorded) {
+        start();
+    }
+    return 1;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/cupti/kinds.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_FUNCTIONS = 2048 };
+
+static const struct {
+    enum ss_cupti_kind kind;
+    enum ss_cupti_level level, last; /* from which to which */
+    bool is_needed;                  /* without it nothing useful is recorded */
+} kinds[] = {
+    {SS_CUPTI_DEVICE, SS_CUPTI_LIGHT, SS_CUPTI_FULL, false},
+    {SS_CUPTI_CONTEXT, SS_CUPTI_LIGHT, SS_CUPTI_FULL, false},
+    {SS_CUPTI_CONCURRENT_KERNEL, SS_CUPTI_LIGHT, SS_CUPTI_FULL, true},
+    {SS_CUPTI_COPY, SS_CUPTI_LIGHT, SS_CUPTI_FULL, false},
+    {SS_CUPTI_PEER_COPY, SS_CUPTI_LIGHT, SS_CUPTI_FULL, false},
+    {SS_CUPTI_MEMSET, SS_CUPTI_LIGHT, SS_CUPTI_FULL, false},
+    /* It replaces the records of the kernels of a graph by one of the graph. */
+    {SS_CUPTI_GRAPH_LAUNCH, SS_CUPTI_LIGHT, SS_CUPTI_LIGHT, false},
+    {SS_CUPTI_OVERHEAD, SS_CUPTI_LIGHT, SS_CUPTI_FULL, false},
+    {SS_CUPTI_WAIT, SS_CUPTI_DEFAULT, SS_CUPTI_FULL, false},
+    {SS_CUPTI_RUNTIME_CALL, SS_CUPTI_DEFAULT, SS_CUPTI_FULL, false},
+    {SS_CUPTI_DRIVER_CALL, SS_CUPTI_FULL, SS_CUPTI_FULL, false},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* Calls that programs make all the time, and that neither launch nor wait. */
+static const struct {
+    int domain;
+    const char *prefix;
+} noise[] = {
+    {SS_CUPTI_DOMAIN_RUNTIME, "cudaGetDevice_"},
+    {SS_CUPTI_DOMAIN_RUNTIME, "cudaSetDevice_"},
+    {SS_CUPTI_DOMAIN_RUNTIME, "cudaGetLastError"},
+    {SS_CUPTI_DOMAIN_RUNTIME, "cudaPeekAtLastError"},
+    {SS_CUPTI_DOMAIN_RUNTIME, "cudaStreamIsCapturing"},
+    {SS_CUPTI_DOMAIN_RUNTIME, "cudaStreamGetCaptureInfo"},
+    {SS_CUPTI_DOMAIN_RUNTIME, "cudaDeviceGetAttribute"},
+    {SS_CUPTI_DOMAIN_RUNTIME, "cudaFuncGetAttributes"},
+    {SS_CUPTI_DOMAIN_RUNTIME, "cudaOccupancy"},
+    {SS_CUPTI_DOMAIN_RUNTIME, "cudaThreadExchangeStreamCaptureMode"},
+    {SS_CUPTI_DOMAIN_DRIVER, "cuCtxGetCurrent"},
+    {SS_CUPTI_DOMAIN_DRIVER, "cuCtxSetCurrent"},
+    {SS_CUPTI_DOMAIN_DRIVER, "cuCtxGetDevice"},
+    {SS_CUPTI_DOMAIN_DRIVER, "cuKernelGetAttribute"},
+    {SS_CUPTI_DOMAIN_DRIVER, "cuDevicePrimaryCtxGetState"},
+    {SS_CUPTI_DOMAIN_DRIVER, "cuDeviceGetAttribute"},
+    {SS_CUPTI_DOMAIN_DRIVER, "cuStreamIsCapturing"},
+};
+
+static const char *const level_names[] = {"off", "light", "default", "full"};
+
+const char *ss_cupti_level_name(enum ss_cupti_level level)
+{
+    return level_names[level];
+}
+
+struct ss_cupti_settings ss_cupti_settings_parse(const char *text)
+{
+    struct ss_cupti_settings settings = {.level = SS_CUPTI_OFF};
+    size_t length = text != NULL ? strcspn(text, ",") : 0;
+    for (size_t i = 0; i < sizeof level_names / sizeof *level_names; i++) {
+        if (length > 0 && strlen(level_names[i]) == length &&
+            memcmp(text, level_names[i], length) == 0) {
+            settings.level = (enum ss_cupti_level)i;
+        }
+    }
+    const char *buffers = text != NULL ? strstr(text, ",buffers=") : NULL;
+    if (buffers != NULL) {
+        settings.buffers = (uint32_t)strtoul(buffers + strlen(",buffers="), NULL, 10);
+    }
+    return settings;
+}
+
+static bool is_noise(const struct ss_cupti *cupti, int domain, uint32_t function)
+{
+    const char *name = NULL;
+    if (cupti->GetCallbackName(domain, function, &name) != SS_CUPTI_OK || name == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof noise / sizeof *noise; i++) {
+        if (noise[i].domain == domain &&
+            strncmp(name, noise[i].prefix, strlen(noise[i].prefix)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* After the kinds: enabling a kind enables all of its functions. */
+static void leave_out_noise(const struct ss_cupti *cupti, enum ss_cupti_level level)
+{
+    for (uint32_t function = 1; function < MOST_FUNCTIONS; function++) {
+        if (level >= SS_CUPTI_DEFAULT && cupti->ActivityEnableRuntimeApi != NULL &&
+            is_noise(cupti, SS_CUPTI_DOMAIN_RUNTIME, function)) {
+            cupti->ActivityEnableRuntimeApi(function, 0);
+        }
+        if (level >= SS_CUPTI_FULL && cupti->ActivityEnableDriverApi != NULL &&
+            is_noise(cupti, SS_CUPTI_DOMAIN_DRIVER, function)) {
+            cupti->ActivityEnableDriverApi(function, 0);
+        }
+    }
+}
+
+bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level, char *problem,
+                           size_t size)
+{
+    bool is_ok = true;
+    for (size_t i = 0; i < KINDS; i++) {
+        if (kinds[i].level <= level && level <= kinds[i].last) {
+            uint32_t result = cupti->ActivityEnable((int)kinds[i].kind);
+            if (result != SS_CUPTI_OK && kinds[i].is_needed) {
+                snprintf(problem, size, "CUPTI refuses to record kernels: %s (%u)",
+                         ss_cupti_result_text(cupti, result), result);
+                is_ok = false;
+            }
+        }
+    }
+    if (cupti->ActivityEnableAllSyncRecords != NULL && level >= SS_CUPTI_DEFAULT) {
+        cupti->ActivityEnableAllSyncRecords(0); /* no records of polling */
+    }
+    leave_out_noise(cupti, level);
+    return is_ok;
+}
+
+void ss_cupti_disable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level)
+{
+    for (size_t i = 0; i < KINDS; i++) {
+        if (kinds[i].level <= level && level <= kinds[i].last) {
+            cupti->ActivityDisable((int)kinds[i].kind);
+        }
+    }
+}

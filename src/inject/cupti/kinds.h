@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kinds of records are collected at which level. */
+#ifndef SS_INJECT_CUPTI_KINDS_H
+#define SS_INJECT_CUPTI_KINDS_H
+
+#include <stddef.h>
+
+#include "inject/cupti/load.h"
+
+enum ss_cupti_level { SS_CUPTI_OFF, SS_CUPTI_LIGHT, SS_CUPTI_DEFAULT, SS_CUPTI_FULL };
+
+struct ss_cupti_settings {
+    enum ss_cupti_level level;
+    uint32_t buffers; /* largest number of buffers; 0: the usual one */
+};
+
+/* "default", "light,buffers=2"; NULL or unknown: off. */
+struct ss_cupti_settings ss_cupti_settings_parse(const char *text);
+const char *ss_cupti_level_name(enum ss_cupti_level level);
+/* false: a kind that matters could not be enabled, `problem` says why. */
+bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level, char *problem,
+                           size_t size);
+void ss_cupti_disable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The buffers that CUPTI fills: a fixed size and a largest number, recycled. CUPTI takes them on
+ * the program's threads, or its own, and the writer returns them, zeroed, so that CUPTI need not do
+ * it on the program's time. Any thread.
+ *
+ * Without a free one, CUPTI from 12.9 on gets none and counts the records that it drops; earlier
+ * ones, which may crash on that, get a buffer that is thrown away.
+ */
+#ifndef SS_INJECT_CUPTI_POOL_H
+#define SS_INJECT_CUPTI_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SS_CUPTI_BUFFER_BYTES = 4 << 20, SS_CUPTI_MOST_BUFFERS = 32 };
+
+struct ss_cupti_full {
+    uint8_t *bytes;
+    size_t valid;
+};
+
+/* `takes_none`: CUPTI accepts that there is no buffer. `most`: 0: the usual number. */
+void ss_cupti_pool_init(bool takes_none, uint32_t most);
+/* NULL: there is none, and CUPTI takes that. */
+uint8_t *ss_cupti_pool_take(void);
+/* CUPTI has filled it. Wakes the writer. */
+void ss_cupti_pool_put_full(uint8_t *bytes, size_t valid);
+/* Waits for a full one, or a call of ss_cupti_pool_wake, at most `wait_ms`. false: there is none.
+ */
+bool ss_cupti_pool_next_full(struct ss_cupti_full *full, uint32_t wait_ms);
+void ss_cupti_pool_recycle(struct ss_cupti_full *full);
+void ss_cupti_pool_wake(void);
+uint64_t ss_cupti_pool_refused(void);
+/* Full buffers, and those that CUPTI holds. */
+uint32_t ss_cupti_pool_full_count(void);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/cupti/writer.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "annot/stamp.h"
+#include "base/thread.h"
+#include "inject/cupti/clock.h"
+#include "inject/cupti/decode.h"
+#include "inject/cupti/launch_stack.h"
+#include "inject/cupti/launches.h"
+#include "inject/cupti/output.h"
+#include "inject/cupti/pool.h"
+
+enum { IDLE_MS = 20 };
+static const uint64_t flush_period_ns = UINT64_C(1000000000);
+
+static struct {
+    const struct ss_cupti *cupti;
+    struct ss_cupti_writer_hooks hooks;
+    struct ss_cupti_output output;
+    struct ss_cupti_clock clock;
+    pthread_t thread;
+    uint64_t flushed_ns;
+    const char *stack_problem; /* as last described */
+    _Atomic bool is_calibrated, is_ending, has_ended;
+    _Atomic uint64_t window_ns; /* begin of the window; UINT64_MAX: none is open yet */
+} writer;
+
+/* --- state ------------------------------------------------------------------------------------ */
+
+static struct ss_device_ring_header *header(void)
+{
+    return writer.output.ring.header;
+}
+
+void ss_cupti_writer_set_state(enum ss_device_collector state)
+{
+    if (header() != NULL) {
+        atomic_store_explicit(&header()->collector, state, memory_order_relaxed);
+    }
+}
+
+void ss_cupti_writer_set_window(bool is_open)
+{
+    uint64_t was_ns = atomic_load_explicit(&writer.window_ns, memory_order_relaxed);
+    if (is_open && (was_ns == 0 || was_ns == UINT64_MAX)) {
+        atomic_store_explicit(&writer.window_ns, ss_stamp_monotonic_ns(), memory_order_relaxed);
+    } else if (!is_open && was_ns == 0) {
+        atomic_store_explicit(&writer.window_ns, UINT64_MAX, memory_order_relaxed);
+    }
+}
+
+void ss_cupti_writer_calibrate(bool needed)
+{
+    atomic_store_explicit(&writer.is_calibrated, needed, memory_order_relaxed);
+    atomic_store_explicit(&header()->is_clock_calibrated, needed, memory_order_relaxed);
+}
+
+bool ss_cupti_writer_is_calibrated(void)
+{
+    return atomic_load_explicit(&writer.is_calibrated, memory_order_relaxed);
+}
+
+/* Of a few readings the closest. */
+static void read_clocks(void)
+{
+    struct ss_cupti_clock_pair best = {0, 0};
+    uint64_t least_ns = UINT64_MAX;
+    for (int i = 0; i < 5 && ss_cupti_writer_is_calibrated(); i++) {
+        uint64_t theirs = 0, before_ns = ss_stamp_monotonic_ns();
+        if (writer.cupti->GetTimestamp(&theirs) != SS_CUPTI_OK) {
+            return;
+        }
+        uint64_t took_ns = ss_stamp_monotonic_ns() - before_ns;
+        if (took_ns < least_ns) {
+            least_ns = took_ns;
+            best = (struct ss_cupti_clock_pair){theirs, before_ns + took_ns / 2};
+        }
+    }
+    if (best.theirs != 0) {
+        ss_cupti_clock_add(&writer.clock, best);
+    }
+}
+
+static void add_to(_Atomic uint64_t *count, uint64_t amount)
+{
+    atomic_fetch_add_explicit(count, amount, memory_order_relaxed);
+}
+
+/* Reading resets CUPTI's count. No lock is held: CUPTI may hold its own in the callbacks. */
+static void count_losses(void)
+{
+    size_t dropped = 0;
+    if (writer.cupti->ActivityGetNumDroppedRecords(NULL, 0, &dropped) == SS_CUPTI_OK) {
+        add_to(&header()->dropped_records, dropped);
+    }
+    atomic_store_explicit(&header()->refused_buffers, ss_cupti_pool_refused(),
+                          memory_order_relaxed);
+    atomic_store_explicit(&header()->lost_launches, ss_launches_lost(), memory_order_relaxed);
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+/* What ended before the window: it was collected to warm up. */
+static bool is_before_window(uint64_t end_ns)
+{
+    return end_ns < atomic_load_explicit(&writer.window_ns, memory_order_relaxed);
+}
+
+static void write_launch(void *context, const struct ss_launch *launch)
+{
+    (void)context;
+    struct ss_device_launch_message message = {
+        .head.kind = SS_DEVICE_LAUNCH,
+        .begin_ns = launch->begin_ns,
+        .end_ns = launch->end_ns,
+        .thread = launch->thread,
+        .correlation = launch->correlation,
+        .stack = launch->stack,
+        .name = ss_launches_name(writer.cupti, launch->domain, launch->function),
+        .flags = launch->outer != 0 ? SS_DEVICE_LAUNCH_NESTED : 0,
+        .outer = launch->outer,
+        .domain = launch->domain == SS_CUPTI_DOMAIN_RUNTIME ? SS_DEVICE_RUNTIME : SS_DEVICE_DRIVER};
+    if (!is_before_window(launch->end_ns)) {
+        ss_cupti_output_put(&writer.output, &message.head, sizeof message);
+    }
+}
+
+static void to_our_clock(uint64_t *begin_ns, uint64_t *end_ns)
+{
+    *begin_ns = ss_cupti_clock_convert(&writer.clock, *begin_ns);
+    *end_ns = ss_cupti_clock_convert(&writer.clock, *end_ns);
+}
+
+/* Sets the texts and the times. false: it is left out. */
+static bool complete(struct ss_cupti_event *event)
+{
+    uint64_t end_ns = UINT64_MAX;
+    if (event->message.head.kind == SS_DEVICE_WORK) {
+        struct ss_device_work_message *work = &event->message.work;
+        work->name = ss_cupti_output_name(&writer.output, event->name);
+        to_our_clock(&work->begin_ns, &work->end_ns);
+        end_ns = work->end_ns;
+    } else if (event->message.head.kind == SS_DEVICE_CALL) {
+        struct ss_device_call_message *call = &event->message.call;
+        int domain =
+            call->domain == SS_DEVICE_RUNTIME ? SS_CUPTI_DOMAIN_RUNTIME : SS_CUPTI_DOMAIN_DRIVER;
+        call->name = ss_launches_name(writer.cupti, domain, event->function);
+        to_our_clock(&call->begin_ns, &call->end_ns);
+        end_ns = call->end_ns;
+    } else if (event->message.head.kind == SS_DEVICE_WAIT) {
+        to_our_clock(&event->message.wait.begin_ns, &event->message.wait.end_ns);
+        end_ns = event->message.wait.end_ns;
+    } else if (event->message.head.kind == SS_DEVICE_DEVICE) {
+        event->message.device.name = ss_cupti_output_name(&writer.output, event->name);
+    }
+    return !is_before_window(end_ns);
+}
+
+static void write_record(const void *record, size_t bytes)
+{
+    struct ss_cupti_event event;
+    switch (ss_cupti_decode(record, bytes, &event)) {
+    case SS_CUPTI_DECODED:
+        if (complete(&event)) {
+            ss_cupti_output_put(&writer.output, &event.message.head, event.bytes);
+        }
+        break;
+    case SS_CUPTI_TIMELESS:
+        add_to(&header()->untimed_kernels, event.message.head.kind == SS_DEVICE_WORK);
+        break;
+    case SS_CUPTI_COST:
+        add_to(&header()->overhead_ns, event.overhead_ns);
+        break;
+    default:
+        add_to(&header()->unknown_records, 1);
+        break;
+    }
+}
+
+static void write_buffer(struct ss_cupti_full *full)
+{
+    void *record = NULL;
+    while (writer.cupti->ActivityGetNextRecord(full->bytes, full->valid, &record) == SS_CUPTI_OK &&
+           record != NULL) {
+        size_t at = (size_t)((uint8_t *)record - full->bytes);
+        if (at >= full->valid) {
+            break;
+        }
+        write_record(record, full->valid - at);
+    }
+    ss_cupti_pool_recycle(full);
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+static void flush(void)
+{
+    uint64_t now_ns = ss_stamp_monotonic_ns();
+    if (now_ns < writer.flushed_ns + flush_period_ns) {
+        return;
+    }
+    writer.flushed_ns = now_ns;
+    read_clocks();
+    if (writer.hooks.is_on()) {
+        writer.cupti->ActivityFlushAll(SS_CUPTI_FLUSH_NORMAL);
+    }
+    count_losses();
+    const char *problem = ss_launch_stack_problem();
+    if (problem != writer.stack_problem) {
+        writer.stack_problem = problem;
+        writer.hooks.describe();
+    }
+}
+
+/* Launches first: their work refers to them. */
+static void write_all(bool waits)
+{
+    struct ss_cupti_full full;
+    bool is_there = ss_cupti_pool_next_full(&full, waits ? IDLE_MS : 0);
+    ss_launches_drain(write_launch, NULL);
+    while (is_there) {
+        write_buffer(&full);
+        ss_launches_drain(write_launch, NULL);
+        is_there = ss_cupti_pool_next_full(&full, 0);
+    }
+}
+
+static void *run(void *argument)
+{
+    (void)argument;
+    read_clocks();
+    /* Pairs with the release of ss_cupti_writer_end. */
+    while (!atomic_load_explicit(&writer.is_ending, memory_order_acquire)) {
+        write_all(true);
+        flush();
+    }
+    read_clocks();
+    write_all(false);
+    count_losses();
+    ss_cupti_writer_set_state(SS_DEVICE_ENDED);
+    atomic_store_explicit(&writer.has_ended, true, memory_order_release);
+    return NULL;
+}
+
+bool ss_cupti_writer_start(const struct ss_cupti *cupti, const struct ss_cupti_writer_hooks *hooks,
+                           char *problem, size_t size)
+{
+    writer.cupti = cupti;
+    writer.hooks = *hooks;
+    writer.stack_problem = ss_launch_stack_problem();
+    if (!ss_cupti_output_open(&writer.output, cupti->version, problem, size)) {
+        return false;
+    }
+    writer.flushed_ns = ss_stamp_monotonic_ns();
+    if (!ss_thread_start("stepscope-gpu", run, NULL, &writer.thread)) {
+        snprintf(problem, size, "the collector's thread cannot be created: too many threads");
+        ss_cupti_writer_set_state(SS_DEVICE_REFUSED);
+        return false;
+    }
+    pthread_detach(writer.thread);
+    return true;
+}
+
+void ss_cupti_writer_end(unsigned wait_ms)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    atomic_store_explicit(&writer.is_ending, true, memory_order_release);
+    ss_cupti_pool_wake();
+    for (unsigned i = 0; i < wait_ms; i++) {
+        if (atomic_load_explicit(&writer.has_ended, memory_order_acquire)) {
+            return;
+        }
+        nanosleep(&pause, NULL);
+    }
+}

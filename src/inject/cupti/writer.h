@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collector's thread: decodes full buffers, adds the places of launches, and writes both to the
+ * device ring. Once a second it has CUPTI return what is complete, and reads its losses.
+ */
+#ifndef SS_INJECT_CUPTI_WRITER_H
+#define SS_INJECT_CUPTI_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "inject/cupti/load.h"
+#include "ring/device_ring.h"
+
+struct ss_cupti_writer_hooks {
+    bool (*is_on)(void);    /* called often: whether CUPTI is in use now */
+    void (*describe)(void); /* what is used has changed */
+};
+
+/* Creates the ring and the thread. `cupti` must stay. false: `problem` says why. */
+bool ss_cupti_writer_start(const struct ss_cupti *cupti, const struct ss_cupti_writer_hooks *hooks,
+                           char *problem, size_t size);
+/* Writes what is there and ends the thread; waits at most `wait_ms`. */
+void ss_cupti_writer_end(unsigned wait_ms);
+void ss_cupti_writer_set_state(enum ss_device_collector state);
+/* Whether a window of the schedule is open: what ended before it opened is left out. */
+void ss_cupti_writer_set_window(bool is_open);
+/* CUPTI's times are on a clock of its own. */
+void ss_cupti_writer_calibrate(bool needed);
+bool ss_cupti_writer_is_calibrated(void);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes the work of devices of one process to the trace: kernels, copies and memsets on a track
+ * per stream, which is an entity as are its context and device; calls of CUDA on a track per
+ * thread, "cuda", with the Python stack of launches. Launches, their calls and their work arrive
+ * apart and are joined by their correlation.
+ *
+ * Owned by the recorder's thread. Errors of the writer are sticky in the context.
+ */
+#ifndef SS_RECORD_DEVICE_TRACKS_H
+#define SS_RECORD_DEVICE_TRACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/annotation_tracks.h"
+#include "source/device_work.h"
+
+/* Of the recording. */
+struct ss_device_totals {
+    uint64_t processes; /* with a collector */
+    uint64_t kernels, copies, memsets, calls, launches;
+    uint64_t unlaunched; /* kernel launches without a kernel */
+    uint64_t unplaced;   /* works and calls that found no track */
+    uint64_t refused;    /* processes that record nothing */
+    uint64_t cut;        /* processes that ended before their last records: killed, _exit, exec */
+    struct ss_device_losses losses;
+};
+
+struct ss_device_tracks;
+
+/* `path`: of the process's ring file. NULL: the process has no collector of devices (yet). */
+struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context,
+                                               struct ss_annotation_tracks *tracks,
+                                               struct ss_recorded_process *process,
+                                               const char *path);
+/* Writes what has arrived. Returns how full the ring was, in percent. */
+uint32_t ss_device_tracks_drain(struct ss_device_tracks *devices, uint64_t now_ns);
+/* No more will arrive: writes the rest and the counts, adds to `totals`, and frees. */
+void ss_device_tracks_end(struct ss_device_tracks *devices, uint64_t now_ns,
+                          struct ss_device_totals *totals);
+
+#endif

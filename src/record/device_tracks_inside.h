@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Internals of struct ss_device_tracks. Private to the implementation of device_tracks.h:
+ * device_tracks.c (life, names, entities), device_tracks_work.c (work on streams),
+ * device_tracks_calls.c (calls, and their launches). */
+#ifndef SS_RECORD_DEVICE_TRACKS_INSIDE_H
+#define SS_RECORD_DEVICE_TRACKS_INSIDE_H
+
+#include <uthash.h>
+
+#include "base/vec.h"
+#include "record/device_tracks.h"
+#include "trace/event_fields.h"
+
+struct ss_device_name {
+    uint32_t text;           /* of context->names.texts */
+    uint32_t kernel;         /* name of the trace; 0: not defined yet */
+    uint32_t calls[2];       /* by domain */
+    enum ss_event_type type; /* of calls */
+};
+
+struct ss_device_unit {
+    uint32_t number, ref, group_ref;
+};
+
+struct ss_device_context {
+    uint32_t number, device, null_stream, ref;
+};
+
+/* Works of a stream may overlap: those of graphs, and by the error of their clock. */
+struct ss_device_lane {
+    uint32_t track_ref;
+    uint64_t end_ns;
+};
+
+struct ss_device_stream {
+    uint32_t device, context, number, ref;
+    struct ss_vec_of(struct ss_device_lane) lanes;
+};
+
+struct ss_device_thread {
+    uint32_t tid, track_ref;
+};
+
+/* What is known of a launch or a call. */
+struct ss_device_pending {
+    uint32_t correlation;
+    bool has_launch, has_call, has_work, is_written;
+    uint64_t since_ns;
+    struct ss_device_launch_message launch;
+    UT_hash_handle hh;
+};
+
+struct ss_device_tracks {
+    struct ss_record_context *context;
+    struct ss_annotation_tracks *tracks;
+    struct ss_recorded_process *process;
+    struct ss_device_work_source *source;
+    uint64_t now_ns;
+    struct ss_device_totals totals;
+    struct ss_vec_of(struct ss_device_name) texts; /* by number */
+    struct ss_vec_of(struct ss_device_unit) devices;
+    struct ss_vec_of(struct ss_device_context) contexts;
+    struct ss_vec_of(struct ss_device_stream) streams;
+    struct ss_vec_of(struct ss_device_thread) threads;
+    struct ss_device_pending *pending; /* in the order of arrival */
+};
+
+struct ss_device_fields {
+    struct ss_event_value values[SS_MAX_EVENT_FIELDS];
+    uint32_t count;
+};
+
+/* 0 is "unknown", and left out. */
+void ss_device_add_number(struct ss_device_fields *fields, uint32_t field, uint64_t number);
+void ss_device_add_text(struct ss_device_fields *fields, uint32_t field, struct ss_strview text);
+struct ss_strview ss_device_text_of(const struct ss_device_tracks *devices, uint32_t number);
+/* Ends follow begins on their track. */
+void ss_device_write(struct ss_device_tracks *devices, uint32_t track_ref, uint32_t name_ref,
+                     uint64_t begin_ns, uint64_t end_ns, const struct ss_device_fields *fields);
+const struct ss_device_unit *ss_device_unit_of(struct ss_device_tracks *devices, uint32_t number);
+const struct ss_device_context *ss_device_context_of(struct ss_device_tracks *devices,
+                                                     uint32_t number, uint32_t device);
+
+/* --- device_tracks_work.c --------------------------------------------------------------------- */
+
+void ss_device_on_work(void *context, const struct ss_device_work_message *work);
+
+/* --- device_tracks_calls.c -------------------------------------------------------------------- */
+
+void ss_device_on_call(void *context, const struct ss_device_call_message *call);
+void ss_device_on_launch(void *context, const struct ss_device_launch_message *launch);
+/* Its work has arrived. */
+void ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation);
+/* Writes the launches whose calls do not come, and forgets what is old; `all`: at the end. */
+void ss_device_settle(struct ss_device_tracks *devices, bool all);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/device_work.h"
+
+#include "base/alloc.h"
+#include "source/ring_file.h"
+
+enum { MOST_TEXTS = 1 << 22 };
+
+struct ss_device_work_source {
+    struct ss_ring_file *file;
+    struct ss_device_reading reading;
+};
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+static bool is_text(const struct ss_device_reading *reading, uint32_t number)
+{
+    return number <= reading->texts;
+}
+
+static bool take_text(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_text *text = message;
+    if (bytes < sizeof *text || text->length > bytes - sizeof *text ||
+        text->number != reading->texts + 1 || text->number > MOST_TEXTS) {
+        return false;
+    }
+    reading->texts = text->number;
+    reading->sink.text(reading->sink.context, text->number,
+                       (struct ss_strview){(const char *)(text + 1), text->length});
+    return true;
+}
+
+static bool take_work(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_work_message *work = message;
+    bool is_good = bytes == sizeof *work && is_text(reading, work->name) &&
+                   work->work >= SS_DEVICE_KERNEL && work->work <= SS_DEVICE_GRAPH &&
+                   work->begin_ns <= work->end_ns && work->end_ns <= INT64_MAX;
+    if (is_good) {
+        reading->sink.work(reading->sink.context, work);
+    }
+    return is_good;
+}
+
+static bool take_call(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_call_message *call = message;
+    bool is_good = bytes == sizeof *call && is_text(reading, call->name) &&
+                   call->domain <= SS_DEVICE_DRIVER && call->begin_ns <= call->end_ns &&
+                   call->end_ns <= INT64_MAX;
+    if (is_good) {
+        reading->sink.call(reading->sink.context, call);
+    }
+    return is_good;
+}
+
+static bool take_launch(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_launch_message *launch = message;
+    bool is_good = bytes == sizeof *launch && is_text(reading, launch->name) &&
+                   is_text(reading, launch->stack) && launch->domain <= SS_DEVICE_DRIVER &&
+                   launch->begin_ns <= launch->end_ns && launch->end_ns <= INT64_MAX;
+    if (is_good) {
+        reading->sink.launch(reading->sink.context, launch);
+    }
+    return is_good;
+}
+
+static bool take_wait(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_wait_message *wait = message;
+    bool is_good = bytes == sizeof *wait;
+    if (is_good) {
+        reading->sink.wait(reading->sink.context, wait);
+    }
+    return is_good;
+}
+
+static bool take_device(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_device_message *device = message;
+    bool is_good = bytes == sizeof *device && is_text(reading, device->name);
+    if (is_good) {
+        reading->sink.device(reading->sink.context, device);
+    }
+    return is_good;
+}
+
+static bool take_context(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_context_message *of = message;
+    bool is_good = bytes == sizeof *of;
+    if (is_good) {
+        reading->sink.context_of(reading->sink.context, of);
+    }
+    return is_good;
+}
+
+static bool take(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    static bool (*const takers[SS_DEVICE_MESSAGE_KINDS])(struct ss_device_reading *, const void *,
+                                                         size_t) = {
+        [SS_DEVICE_TEXT] = take_text,      [SS_DEVICE_WORK] = take_work,
+        [SS_DEVICE_CALL] = take_call,      [SS_DEVICE_LAUNCH] = take_launch,
+        [SS_DEVICE_WAIT] = take_wait,      [SS_DEVICE_DEVICE] = take_device,
+        [SS_DEVICE_CONTEXT] = take_context};
+    uint32_t kind = ((const struct ss_device_message *)message)->kind;
+    return kind < SS_DEVICE_MESSAGE_KINDS && takers[kind] != NULL &&
+           takers[kind](reading, message, bytes);
+}
+
+uint64_t ss_device_reading_drain(struct ss_device_reading *reading, uint64_t most)
+{
+    static uint64_t message[SS_DEVICE_MAX_MESSAGE_BYTES / 8]; /* one owner: the recorder's thread */
+    uint64_t count = 0;
+    size_t bytes;
+    while (count < most && (bytes = ss_device_next(&reading->consumer, message)) > 0) {
+        reading->bad_messages += !take(reading, message, bytes);
+        count++;
+    }
+    ss_device_consumer_release(&reading->consumer);
+    return count;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+enum ss_status ss_device_work_open(const char *path, const struct ss_device_sink *sink,
+                                   struct ss_device_work_source **source, struct ss_error *err)
+{
+    const size_t bytes = SS_DEVICE_RING_PAGE_BYTES + ((size_t)1 << SS_DEVICE_RING_LOG2);
+    struct ss_device_reading reading = {.sink = *sink};
+    struct ss_ring_file *file;
+    SS_TRY(ss_ring_file_open(path, &file, err));
+    struct ss_ring_memory memory = ss_ring_file_memory(file);
+    void *mapped = memory.map(memory.context, 0, bytes);
+    if (mapped == NULL || !ss_device_consumer_open(&reading.consumer, mapped, bytes)) {
+        ss_ring_file_close(file);
+        return ss_fail(err, SS_E_FORMAT,
+                       "%s is no ring for the work of devices, or one of another version", path);
+    }
+    *source = ss_alloc_zero(1, sizeof **source);
+    **source = (struct ss_device_work_source){.file = file, .reading = reading};
+    return SS_OK;
+}
+
+void ss_device_work_close(struct ss_device_work_source *source)
+{
+    if (source != NULL) {
+        ss_ring_file_close(source->file);
+        ss_free(source);
+    }
+}
+
+uint64_t ss_device_work_drain(struct ss_device_work_source *source, uint64_t most)
+{
+    return ss_device_reading_drain(&source->reading, most);
+}
+
+uint32_t ss_device_work_fill(const struct ss_device_work_source *source)
+{
+    const struct ss_device_consumer *ring = &source->reading.consumer;
+    uint64_t head = atomic_load_explicit(&ring->header->head, memory_order_relaxed);
+    uint64_t unread = head - ring->tail;
+    return unread <= ring->size ? (uint32_t)(unread * 100 / ring->size) : 0;
+}
+
+void ss_device_work_losses(const struct ss_device_work_source *source,
+                           struct ss_device_losses *losses)
+{
+    const struct ss_device_ring_header *header = source->reading.consumer.header;
+#define LOAD(name) .name = atomic_load_explicit(&header->name, memory_order_relaxed)
+    *losses = (struct ss_device_losses){
+        LOAD(dropped_records), LOAD(refused_buffers), LOAD(untimed_kernels), LOAD(lost_messages),
+        LOAD(lost_launches),   LOAD(unknown_records), LOAD(overhead_ns)};
+#undef LOAD
+    losses->bad_messages = source->reading.bad_messages;
+}
+
+enum ss_device_collector ss_device_work_state(const struct ss_device_work_source *source)
+{
+    return (enum ss_device_collector)atomic_load_explicit(
+        &source->reading.consumer.header->collector, memory_order_relaxed);
+}

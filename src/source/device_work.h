@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What devices did for one process, from the ring of its collector (ring/device_ring.h): reads it,
+ * checks every message and number, and passes it on with its texts. Input is hostile: a message
+ * that makes no sense is counted and skipped.
+ *
+ * Owned by the recorder's thread; the sink is called synchronously.
+ */
+#ifndef SS_SOURCE_DEVICE_WORK_H
+#define SS_SOURCE_DEVICE_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/strview.h"
+#include "ring/device_ring.h"
+
+/* Texts are numbers from 1, defined in order, before they are used; 0: none. */
+struct ss_device_sink {
+    void *context;
+    void (*text)(void *context, uint32_t number, struct ss_strview text);
+    void (*work)(void *context, const struct ss_device_work_message *work);
+    void (*call)(void *context, const struct ss_device_call_message *call);
+    void (*launch)(void *context, const struct ss_device_launch_message *launch);
+    void (*wait)(void *context, const struct ss_device_wait_message *wait);
+    void (*device)(void *context, const struct ss_device_device_message *device);
+    void (*context_of)(void *context, const struct ss_device_context_message *of);
+};
+
+/* Since the begin of the process. */
+struct ss_device_losses {
+    uint64_t dropped_records, refused_buffers, untimed_kernels, lost_messages, lost_launches;
+    uint64_t unknown_records, bad_messages, overhead_ns;
+};
+
+struct ss_device_work_source;
+
+/* `path`: of the file. SS_E_NOTFOUND, SS_E_PERMISSION as ss_ring_file_open; SS_E_FORMAT: it is no
+ * such ring. */
+enum ss_status ss_device_work_open(const char *path, const struct ss_device_sink *sink,
+                                   struct ss_device_work_source **source, struct ss_error *err);
+void ss_device_work_close(struct ss_device_work_source *source);
+/* Passes on what is there, at most `most` messages. Returns their number. */
+uint64_t ss_device_work_drain(struct ss_device_work_source *source, uint64_t most);
+/* How full the ring is, in percent. */
+uint32_t ss_device_work_fill(const struct ss_device_work_source *source);
+void ss_device_work_losses(const struct ss_device_work_source *source,
+                           struct ss_device_losses *losses);
+enum ss_device_collector ss_device_work_state(const struct ss_device_work_source *source);
+
+/* For tests: reads from a consumer of the caller. */
+struct ss_device_reading {
+    struct ss_device_consumer consumer;
+    struct ss_device_sink sink;
+    uint32_t texts; /* defined so far */
+    uint64_t bad_messages;
+};
+uint64_t ss_device_reading_drain(struct ss_device_reading *reading, uint64_t most);
+
+#endif

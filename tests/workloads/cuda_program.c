@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program that uses CUDA, built without CUDA's headers: it opens the runtime by name.
+ *
+ *   cuda_program STEPS KERNELS [MODE]
+ *
+ * marks STEPS steps, in each of which it copies, launches KERNELS kernels in turn, sets memory and
+ * waits. MODE: "plain" (the default); "threads": a second thread launches as well; "fork": a child
+ * is forked after the first step and exits; "exec": it executes itself, plain, at its end; "exit":
+ * leaves by _exit; "kill": is killed in its last step; "burst": marks no steps and waits only at
+ * the end. Prints its number of launches.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "stepscope/stepscope.h"
+
+struct size3 {
+    unsigned x, y, z;
+};
+
+static struct {
+    int (*launch)(const void *, struct size3, struct size3, void **, size_t, void *);
+    int (*allocate)(void **, size_t);
+    int (*copy)(void *, const void *, size_t, int, void *);
+    int (*set)(void *, int, size_t, void *);
+    int (*wait)(void);
+    int (*make_stream)(void **);
+    void **(*add_binary)(void *);
+    void (*add_function)(void **, const char *, char *, const char *, int, void *, void *, void *,
+                         void *, int *);
+} cuda;
+
+enum { KERNELS = 3, BYTES = 1 << 20, TO_DEVICE = 1 };
+static char kernels[KERNELS];
+static void *memory;
+static char host[BYTES];
+
+static void find(void *library, void *function, const char *name)
+{
+    *(void **)function = dlsym(library, name);
+    if (*(void **)function == NULL) {
+        fprintf(stderr, "cuda_program: no %s\n", name);
+        exit(2);
+    }
+}
+
+static void start(void)
+{
+    static const char *const names[] = {"_Z3addPfS_i", "_Z4gemmPKfS0_Pfi", "_Z6reducePfi"};
+    void *library = dlopen("libcudart.so.13", RTLD_NOW);
+    library = library != NULL ? library : dlopen("libcudart.so.12", RTLD_NOW);
+    if (library == NULL) {
+        fprintf(stderr, "cuda_program: %s\n", dlerror());
+        exit(2);
+    }
+    find(library, &cuda.launch, "cudaLaunchKernel");
+    find(library, &cuda.allocate, "cudaMalloc");
+    find(library, &cuda.copy, "cudaMemcpyAsync");
+    find(library, &cuda.set, "cudaMemsetAsync");
+    find(library, &cuda.wait, "cudaDeviceSynchronize");
+    find(library, &cuda.make_stream, "cudaStreamCreate");
+    find(library, &cuda.add_binary, "__cudaRegisterFatBinary");
+    find(library, &cuda.add_function, "__cudaRegisterFunction");
+    void **binary = cuda.add_binary(NULL);
+    for (int i = 0; i < KERNELS; i++) {
+        cuda.add_function(binary, &kernels[i], &kernels[i], names[i], -1, NULL, NULL, NULL, NULL,
+                          NULL);
+    }
+    if (cuda.allocate(&memory, BYTES) != 0) {
+        fprintf(stderr, "cuda_program: no memory\n");
+        exit(2);
+    }
+}
+
+static void launch(int number, void *stream)
+{
+    void *arguments[] = {NULL};
+    if (cuda.launch(&kernels[number % KERNELS], (struct size3){4, 1, 1}, (struct size3){128, 1, 1},
+                    arguments, 0, stream) != 0) {
+        fprintf(stderr, "cuda_program: a launch failed\n");
+        exit(2);
+    }
+}
+
+static void run_step(int count, void *stream)
+{
+    cuda.copy(memory, host, BYTES, TO_DEVICE, stream);
+    for (int i = 0; i < count; i++) {
+        launch(i, stream);
+    }
+    cuda.set(memory, 0, BYTES, stream);
+}
+
+struct work {
+    int steps, kernels;
+};
+
+static void *run_thread(void *argument)
+{
+    const struct work *work = argument;
+    void *stream = NULL;
+    cuda.make_stream(&stream);
+    for (int i = 0; i < work->steps; i++) {
+        run_step(work->kernels, stream);
+    }
+    return NULL;
+}
+
+static void fork_a_child(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        exit(0); /* with its handlers */
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        fprintf(stderr, "cuda_program: the child ended with %d\n", status);
+        exit(2);
+    }
+}
+
+static void run_steps(const struct work *work, const char *mode)
+{
+    for (int step = 0; step < work->steps; step++) {
+        if (strcmp(mode, "burst") != 0) {
+            stepscope_step(step);
+        }
+        run_step(work->kernels, NULL);
+        if (step == work->steps - 1 && strcmp(mode, "kill") == 0) {
+            fflush(stdout);
+            kill(getpid(), SIGKILL);
+        }
+        if (strcmp(mode, "burst") != 0) {
+            cuda.wait();
+        }
+        if (step == 0 && strcmp(mode, "fork") == 0) {
+            fork_a_child();
+        }
+    }
+    cuda.wait();
+}
+
+int main(int count, char **words)
+{
+    struct work work = {count > 1 ? atoi(words[1]) : 3, count > 2 ? atoi(words[2]) : 6};
+    const char *mode = count > 3 ? words[3] : "plain";
+    bool has_thread = strcmp(mode, "threads") == 0;
+    pthread_t thread;
+    start();
+    printf("%d\n", work.steps * work.kernels * (has_thread ? 2 : 1));
+    if (has_thread && pthread_create(&thread, NULL, run_thread, &work) != 0) {
+        return 2;
+    }
+    run_steps(&work, mode);
+    if (has_thread) {
+        pthread_join(thread, NULL);
+        cuda.wait();
+    }
+    fflush(stdout);
+    if (strcmp(mode, "exit") == 0) {
+        _exit(0);
+    }
+    if (strcmp(mode, "exec") == 0) {
+        execl(words[0], words[0], words[1], words[2], (char *)NULL);
+        return 2;
+    }
+    return 0;
+}
