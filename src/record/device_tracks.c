@@ -66,12 +66,13 @@ void ss_device_write(struct ss_device_tracks *devices, uint32_t track_ref, uint3
 
 /* --- entities --------------------------------------------------------------------------------- */
 
-static struct ss_device_unit define_device(struct ss_device_tracks *devices,
-                                           const struct ss_device_device_message *message)
+/* `ref`: of the device, which is known by its number; 0: it is new. */
+static uint32_t put_device(struct ss_device_tracks *devices, uint32_t ref,
+                           const struct ss_device_device_message *message)
 {
     struct ss_record_context *context = devices->context;
     struct ss_error err = {0};
-    char name[32], uuid[48] = "";
+    char uuid[48] = "";
     const uint8_t *id = message->uuid;
     static const uint8_t none[16];
     if (memcmp(id, none, sizeof none) != 0) {
@@ -80,7 +81,7 @@ static struct ss_device_unit define_device(struct ss_device_tracks *devices,
                  id[1], id[2], id[3], id[4], id[5], id[6], id[7], id[8], id[9], id[10], id[11],
                  id[12], id[13], id[14], id[15]);
     }
-    struct ss_trace_device device = {.ref = ++context->device_refs,
+    struct ss_trace_device device = {.ref = ref != 0 ? ref : ++context->device_refs,
                                      .kind = SS_DEVICE_GPU,
                                      .number =
                                          message->number < INT32_MAX ? message->number + 1 : 0,
@@ -88,12 +89,20 @@ static struct ss_device_unit define_device(struct ss_device_tracks *devices,
                                      .uuid = ss_strview_of(uuid),
                                      .memory_bytes = message->memory_bytes};
     ss_record_context_check(context, ss_recording_device(context->recording, &device, &err), &err);
+    return device.ref;
+}
+
+static struct ss_device_unit define_device(struct ss_device_tracks *devices,
+                                           const struct ss_device_device_message *message)
+{
+    char name[32];
+    uint32_t ref = put_device(devices, 0, message);
     snprintf(name, sizeof name, "GPU %" PRIu32, message->number);
     struct ss_trace_track group = {.kind = SS_TRACK_GROUP,
                                    .process_ref = ss_recorded_process_ref(devices->process),
-                                   .device_ref = device.ref,
+                                   .device_ref = ref,
                                    .name = ss_strview_of(name)};
-    return (struct ss_device_unit){message->number, device.ref,
+    return (struct ss_device_unit){message->number, ref,
                                    ss_annotation_tracks_put_track(devices->tracks, &group)};
 }
 
@@ -108,7 +117,7 @@ static const struct ss_device_unit *find_device(const struct ss_device_tracks *d
     return NULL;
 }
 
-/* CUPTI describes a device before its first work; without that, only its number is known. */
+/* Of a device that CUPTI has not described yet, only the number is known. */
 const struct ss_device_unit *ss_device_unit_of(struct ss_device_tracks *devices, uint32_t number)
 {
     const struct ss_device_unit *found = find_device(devices, number);
@@ -123,7 +132,10 @@ const struct ss_device_unit *ss_device_unit_of(struct ss_device_tracks *devices,
 static void on_device(void *context, const struct ss_device_device_message *message)
 {
     struct ss_device_tracks *devices = context;
-    if (find_device(devices, message->number) == NULL && devices->devices.count < MOST_ENTITIES) {
+    const struct ss_device_unit *known = find_device(devices, message->number);
+    if (known != NULL) {
+        put_device(devices, known->ref, message);
+    } else if (devices->devices.count < MOST_ENTITIES) {
         ss_vec_push(&devices->devices, define_device(devices, message));
     }
 }
@@ -254,6 +266,10 @@ static void write_counts(struct ss_device_tracks *devices)
         {"gpu-untimed-kernels", "works without times", totals->losses.untimed_kernels},
         {"gpu-launches-without-kernel", "launches whose kernel was not recorded",
          totals->unlaunched},
+        {"gpu-lost-launches", "launches whose place was not recorded",
+         totals->losses.lost_launches},
+        {"gpu-kernels-without-launch", "kernels whose launch was not observed",
+         totals->unplaced_kernels},
         {"gpu-lost-messages", "records that were lost at the end of the program",
          totals->losses.lost_messages + totals->losses.bad_messages},
     };

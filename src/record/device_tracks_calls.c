@@ -108,9 +108,12 @@ static void forget(struct ss_device_tracks *devices, struct ss_device_pending *p
     ss_free(pending);
 }
 
+/* All nodes of a graph have the correlation of its launch. */
 static void drop_if_complete(struct ss_device_tracks *devices, struct ss_device_pending *pending)
 {
-    if (pending->is_written && pending->has_work && pending->launch.outer == 0) {
+    struct ss_strview name = ss_device_text_of(devices, pending->launch.name);
+    bool has_more = memmem(name.data, name.length, "Graph", strlen("Graph")) != NULL;
+    if (pending->is_written && pending->has_work && pending->launch.outer == 0 && !has_more) {
         forget(devices, pending);
     }
 }
@@ -148,11 +151,11 @@ void ss_device_on_call(void *context, const struct ss_device_call_message *call)
 }
 
 /* CUPTI may give work the correlation of the driver's call within the runtime's. */
-void ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation)
+bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation)
 {
     struct ss_device_pending *pending = find(devices, correlation);
     if (pending == NULL) {
-        return;
+        return false;
     }
     pending->has_work = true;
     if (pending->launch.outer != 0) {
@@ -162,6 +165,7 @@ void ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation
         }
     }
     drop_if_complete(devices, pending);
+    return true;
 }
 
 void ss_device_settle(struct ss_device_tracks *devices, bool all)

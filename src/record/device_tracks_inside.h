@@ -89,8 +89,8 @@ void ss_device_on_work(void *context, const struct ss_device_work_message *work)
 
 void ss_device_on_call(void *context, const struct ss_device_call_message *call);
 void ss_device_on_launch(void *context, const struct ss_device_launch_message *launch);
-/* Its work has arrived. */
-void ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation);
+/* Its work has arrived. false: no such launch was observed. */
+bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation);
 /* Writes the launches whose calls do not come, and forgets what is old; `all`: at the end. */
 void ss_device_settle(struct ss_device_tracks *devices, bool all);
 

@@ -189,13 +189,14 @@ void ss_device_on_work(void *context, const struct ss_device_work_message *work)
     struct ss_device_work_message within = *work;
     within.end_ns = within.end_ns < devices->now_ns ? within.end_ns : devices->now_ns;
     within.begin_ns = within.begin_ns < within.end_ns ? within.begin_ns : within.end_ns;
-    ss_device_found_work(devices, work->correlation);
+    bool is_placed = ss_device_found_work(devices, work->correlation);
     uint32_t track = track_of(devices, &within);
     if (track == 0) {
         devices->totals.unplaced++;
         return;
     }
     count(&devices->totals, work);
+    devices->totals.unplaced_kernels += !is_placed && work->work == SS_DEVICE_KERNEL;
     add_fields(devices, &fields, &within);
     ss_device_write(devices, track, name_of(devices, &within), within.begin_ns, within.end_ns,
                     &fields);

@@ -117,6 +117,7 @@ static void *run_thread(void *argument)
 
 static void fork_a_child(void)
 {
+    fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         exit(0); /* with its handlers */

@@ -16,7 +16,7 @@
 #include "inject/cupti/texts.h"
 
 enum {
-    QUEUE = 8192,          /* launches of a thread that wait for the writer; a power of two */
+    QUEUE = 32768,         /* launches of a thread that wait for the writer; a power of two */
     MOST_FUNCTIONS = 2048, /* numbers of functions in a domain */
     DOMAINS = 3
 };
@@ -207,7 +207,8 @@ static void on_leave(struct launcher *launcher, int domain, uint32_t function,
 {
     bool is_nested = domain == SS_CUPTI_DOMAIN_DRIVER && launcher->outer != 0;
     uint64_t *begin_ns = &launcher->begin_ns[is_nested];
-    if (*begin_ns != 0) {
+    bool is_same = is_nested && data->correlation == launcher->outer;
+    if (*begin_ns != 0 && !is_same) {
         struct ss_launch launch = {.begin_ns = *begin_ns,
                                    .end_ns = ss_stamp_monotonic_ns(),
                                    .thread = launcher->thread,

@@ -132,6 +132,9 @@ static void write_launch(void *context, const struct ss_launch *launch)
 
 static void to_our_clock(uint64_t *begin_ns, uint64_t *end_ns)
 {
+    if (writer.clock.count == 0) {
+        read_clocks();
+    }
     *begin_ns = ss_cupti_clock_convert(&writer.clock, *begin_ns);
     *end_ns = ss_cupti_clock_convert(&writer.clock, *end_ns);
 }

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that use CUDA under `record`, on a simulated device (tests/fakes/cuda): what is recorded of
+them, what is lost, and what goes on beside it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+VARIABLE = "CUDA_INJECTION64_PATH"
+
+
+def simulated(source_dir, *options):
+    """The environment in which programs run on the simulated device."""
+    done = subprocess.run([sys.executable, source_dir / "tests/fakes/cuda/run", "--print-environment",
+                           *options], capture_output=True, text=True, check=False, timeout=300)
+    if done.returncode == 77:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    return dict(line.split("=", 1) for line in done.stdout.splitlines())
+
+
+class Recording:
+    def __init__(self, stepscope, path, done):
+        self.stepscope, self.path, self.done = stepscope, path, done
+        facts = json.loads(stepscope("info", path, "--format", "json").stdout)["files"][0]
+        self.source = next(one for one in facts["sources"] if one["name"] == "gpu")
+        self.notes = {}
+        for note in facts["notes"]:
+            if note["kind"].startswith("gpu-"):
+                self.notes[note["kind"]] = self.notes.get(note["kind"], 0) + note["value"]
+        self.facts = dict(note["text"].split(" = ", 1) for note in facts["notes"]
+                          if note["kind"] == "fact")
+        self.devices = facts["devices"]
+
+    def rows(self, by):
+        done = self.stepscope("report", "--by", by, "-f", "json", self.path, status=None)
+        return json.loads(done.stdout)["tables"][0]["rows"]
+
+    def kernels(self):
+        return {row["name"]: row["instances"] for row in self.rows("kernel")}
+
+
+@pytest.fixture
+def record(stepscope, source_dir, tmp_path):
+    tools = stepscope.path.parent / "tests"
+    if not (tools / "cuda_program").exists():
+        pytest.skip(f"{tools} holds no cuda_program: built without tests")
+
+    def run(*command, options=(), device=(), status=0, env=None):
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.pftrace"
+        command = [tools / "cuda_program", *command] if isinstance(command[0], int) else command
+        done = stepscope("record", "-q", "-o", path, *options, "--", *command, status=status,
+                         env={**simulated(source_dir, *device), **(env or {})})
+        return Recording(stepscope, path, done)
+    return run
+
+
+# --- what is recorded ----------------------------------------------------------------------------
+
+def test_kernels_copies_and_calls(record):
+    recording = record(4, 6)
+    readable = {"add(float*, float*, int)": 8, "reduce(float*, int)": 8,
+                "gemm(float const*, float const*, float*, int)": 8}
+    mangled = {"_Z3addPfS_i": 8, "_Z6reducePfi": 8, "_Z4gemmPKfS0_Pfi": 8}  # no C++ runtime here
+    assert recording.kernels() in (readable, mangled)
+    assert recording.source["status"] == "ran"
+    assert recording.source["reason"].startswith("24 kernels, 4 copies, 4 memsets and ")
+    assert recording.notes == {
+        "gpu-kernels": 24, "gpu-launches": 24, "gpu-dropped-records": 0, "gpu-refused-buffers": 0,
+        "gpu-untimed-kernels": 0, "gpu-launches-without-kernel": 0, "gpu-lost-messages": 0,
+        "gpu-lost-launches": 0, "gpu-kernels-without-launch": 0}
+    (device,) = [one for one in recording.devices if one["kind"] == "gpu"]
+    assert device["model"].startswith("Simulated") and device["memory_bytes"] > 0
+    calls = {row["name"]: row["instances"] for row in recording.rows("api")}
+    assert calls["cudaLaunchKernel"] == 24 and calls["cudaMemcpyAsync"] == 4
+    assert calls["cudaMemsetAsync"] == 4 and calls["cudaDeviceSynchronize"] >= 4
+    (stream,) = recording.rows("stream")
+    assert stream["kernels"] == 24
+    (gpu,) = recording.rows("gpu")
+    assert gpu["kernels"] == 24 and 0 < gpu["busy_ns"]
+    assert all(row["min_ns"] == 20000 for row in recording.rows("kernel"))
+
+
+def test_lines_of_the_program(record, source_dir):
+    program = source_dir / "tests/workloads/cuda_lines.py"
+    recording = record(sys.executable, program, 10, 40)
+    lines = program.read_text().splitlines()
+    found = {row["line"]: row for row in recording.rows("kernel-line")}
+    assert {"GEMM" in lines[number - 1] or "ADD" in lines[number - 1] or "kernel" in lines[number - 1]
+            for number in found} == {True}
+    assert sorted((row["function"], row["kernels"]) for row in found.values()) == [
+        ("forward", 10), ("forward", 10), ("launch", 10)]
+    heaviest = {row["heaviest"] for row in found.values()}
+    assert any("gemm" in name for name in heaviest) and any("update" in name for name in heaviest)
+
+
+@pytest.mark.parametrize("level", ["light", "default", "full"])
+def test_levels(record, level):
+    recording = record(3, 6, options=["--gpu", level])
+    calls = {row["name"]: row["instances"] for row in recording.rows("api")}
+    assert sum(recording.kernels().values()) == 18 and calls["cudaLaunchKernel"] == 18
+    assert ("cudaDeviceSynchronize" in calls) == (level != "light")
+    assert f"level {level}" in recording.facts["gpu.collector"]
+
+
+def test_nested_calls_of_the_driver(record):
+    recording = record(3, 6, options=["--gpu", "full"], device=["--nested-driver"])
+    assert sum(recording.kernels().values()) == 18
+    assert recording.notes["gpu-launches"] == 18
+    assert recording.notes["gpu-launches-without-kernel"] == 0
+
+
+def test_two_threads_have_two_streams(record):
+    recording = record(4, 6, "threads")
+    assert sorted(row["kernels"] for row in recording.rows("stream")) == [24, 24]
+    assert sum(recording.kernels().values()) == 48 == recording.notes["gpu-launches"]
+
+
+def test_a_schedule_selects_windows(record):
+    recording = record(10, 6, options=["--schedule", "wait=3,warmup=1,active=2,repeat=1"])
+    # The kernels of steps 4 and 5; work of the warm-up that ends later may come in.
+    assert 12 <= sum(recording.kernels().values()) <= 18
+    assert recording.notes["gpu-launches-without-kernel"] == 0
+
+
+def test_off(record):
+    recording = record(3, 6, options=["--gpu", "off"])
+    assert recording.kernels() == {} and recording.source["status"] == "off"
+    assert "gpu.collector" not in recording.facts
+
+
+# --- what is lost ---------------------------------------------------------------------------------
+
+def accounted(recording, launches):
+    """Each launch has its kernel or is counted as lost, and each kernel its launch."""
+    notes = recording.notes
+    placed = notes["gpu-kernels"] - notes["gpu-kernels-without-launch"]
+    assert placed + notes["gpu-launches-without-kernel"] == notes["gpu-launches"]
+    return notes["gpu-launches"] + notes["gpu-lost-launches"] == launches
+
+
+def test_dropped_records_are_counted(record):
+    recording = record(4, 6, device=["--fault", "lost-records"])
+    assert accounted(recording, 24)
+    assert recording.notes["gpu-dropped-records"] > 0
+    assert recording.notes["gpu-launches-without-kernel"] > 0
+    assert f"{recording.notes['gpu-dropped-records']} records dropped" in recording.source["reason"]
+
+
+def test_kernels_without_times_are_counted(record):
+    recording = record(4, 6, device=["--fault", "exhausted-buffers"])
+    assert accounted(recording, 24)
+    assert recording.notes["gpu-untimed-kernels"] == 24
+
+
+@pytest.mark.parametrize("fault", [[], ["--fault", "no-null-buffers", "--cupti", "12.6"]])
+def test_refused_buffers_are_counted(record, fault):
+    """One buffer for a burst of many."""
+    recording = record(40, 3000, "burst", device=[*fault, "--duration", "*=1us"],
+                       env={"STEPSCOPE_GPU": "default,buffers=1"})
+    assert accounted(recording, 120000)
+    assert recording.notes["gpu-kernels"] > 0
+    if recording.notes["gpu-launches-without-kernel"] > 0:
+        assert recording.notes["gpu-refused-buffers"] > 0
+
+
+def test_a_refused_clock_is_calibrated(record):
+    recording = record(4, 6, device=["--fault", "refused-clock"])
+    assert accounted(recording, 24) and recording.notes["gpu-kernels"] == 24
+    assert "its own clock" in recording.facts["gpu.collector"]
+    (gpu,) = recording.rows("gpu")
+    assert gpu["busy_ns"] > 0
+    works = recording.rows("kernel")
+    assert all(19000 <= row["min_ns"] <= 21000 for row in works)
+
+
+# --- other users of CUPTI, other ends --------------------------------------------------------------
+
+def test_a_busy_owner_is_named(record):
+    recording = record(4, 6, device=["--fault", "busy-owner"])
+    assert recording.done.stdout.strip() == "24"
+    assert recording.kernels() == {} and recording.source["status"] == "unavailable"
+    assert recording.source["reason"].startswith("another tool uses CUPTI in this process")
+    report = recording.stepscope("report", recording.path, status=None).stdout
+    assert "gpu: another tool uses CUPTI" in report
+
+
+def test_no_driver_is_no_busy_owner(record):
+    recording = record(4, 6, device=["--fault", "no-driver"], status=2)
+    assert "another tool" not in recording.source["reason"]
+
+
+def test_an_injection_of_the_user_stays(record, tmp_path):
+    recording = record(4, 6, env={VARIABLE: str(tmp_path / "mine.so")})
+    assert recording.source["status"] == "unavailable"
+    assert f"{VARIABLE} is set already" in recording.source["reason"]
+    assert recording.kernels() == {}
+
+
+def test_a_missing_library_is_named(record, source_dir, tmp_path):
+    """The driver and the runtime without CUPTI."""
+    environment = simulated(source_dir)
+    libraries = environment["LD_LIBRARY_PATH"].split(":")[0]
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    for name in os.listdir(libraries):
+        if "cupti" not in name:
+            (folder / name).symlink_to(os.path.join(libraries, name))
+    preload = ":".join(str(folder / os.path.basename(one))
+                       for one in environment["LD_PRELOAD"].split(":") if "cupti" not in one)
+    recording = record(4, 6, env={"LD_PRELOAD": preload, "LD_LIBRARY_PATH": str(folder),
+                                  "STEPSCOPE_CUPTI": str(tmp_path / "none.so")})
+    assert recording.done.stdout.strip() == "24"
+    if not recording.kernels():  # else this machine has one in its search path
+        assert recording.source["reason"].startswith(("no CUPTI was found", "CUPTI cannot be used"))
+
+
+@pytest.mark.parametrize("mode", ["fork", "exec", "exit"])
+def test_ends_at_bad_moments(record, mode):
+    """The program's status and output are its own; what was not delivered is counted."""
+    recording = record(4, 6, mode)
+    assert recording.done.stdout.split() == ["24"] * (2 if mode == "exec" else 1)
+    notes = recording.notes
+    assert notes["gpu-kernels"] + notes["gpu-launches-without-kernel"] == notes["gpu-launches"]
+    if mode == "fork":
+        assert notes["gpu-kernels"] == 24
+    elif mode == "exec":
+        assert notes["gpu-kernels"] >= 24
+
+
+def test_a_killed_program_is_explained(record):
+    recording = record(4, 6, "kill", status=None)
+    assert recording.done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
+    assert recording.kernels() != {} or re.search("killed", recording.source["reason"])
+
+
+def test_no_record_at_all_is_an_error(record):
+    recording = record(4, 6, "exit")
+    if not recording.kernels():
+        assert recording.source["status"] in ("failed", "ran")
+        assert "_exit" in recording.source["reason"]
+
+
+def test_without_cuda_nothing_is_there(stepscope, tmp_path):
+    path = tmp_path / "t.pftrace"
+    stepscope("record", "-q", "-o", path, "--", "sleep", "0.1", status=None)
+    facts = json.loads(stepscope("info", path, "--format", "json").stdout)["files"][0]
+    source = next(one for one in facts["sources"] if one["name"] == "gpu")
+    assert source["status"] == "ran" and source["reason"] == "no program used CUDA"
