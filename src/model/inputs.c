@@ -250,7 +250,6 @@ enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *pa
     status = is_resolved ? resolve_spans(&all, request, err) : status;
     for (size_t i = 0; i < count && status == SS_OK; i++) {
         size_t first = i > 0 ? inputs[i - 1].end : 0;
-        size_t first = i > 0 ? inputs[i - 1].end : 0;
         status = load_files(model, &inputs[i], all.data + first, inputs[i].end - first, request,
                             is_resolved, err);
     }
