@@ -34,7 +34,7 @@ static int set_up(void **state)
     static struct made made;
     made = (struct made){0};
     ss_model_init(&made.model);
-    made.source = (struct ss_source_lines){source_line, &made};
+    made.source = (struct ss_source_lines){.line = source_line, .context = &made};
     *state = &made;
     return 0;
 }
