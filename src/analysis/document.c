@@ -59,7 +59,7 @@ static void block_fini(struct ss_block *block)
         ss_curves_fini(&block->curves);
         break;
     case SS_BLOCK_TIMELINE:
-        ss_timeline_fini(&block->timeline);
+        ss_step_timeline_fini(&block->timeline);
         break;
     case SS_BLOCK_HEAT:
         ss_vec_fini(&block->heat.rows);

@@ -12,8 +12,8 @@
 #include "analysis/figure.h"
 #include "analysis/sentence.h"
 #include "analysis/step_points.h"
+#include "analysis/step_timeline.h"
 #include "analysis/table.h"
-#include "analysis/timeline.h"
 #include "analysis/tree_branches.h"
 
 enum ss_block_kind {
@@ -123,7 +123,7 @@ struct ss_block {
         } table;
         struct ss_vec_of(struct ss_call_weights) calls; /* by samples, by time on devices */
         struct ss_curves curves;
-        struct ss_timeline timeline;
+        struct ss_step_timeline timeline;
         struct ss_vec_of(struct ss_document_command) commands;
     };
 };

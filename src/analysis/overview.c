@@ -219,12 +219,9 @@ static size_t add_kinds(const struct ss_table_input *input, const char *const *i
 static size_t build_of_page(const struct ss_table_input *input, struct ss_table *tables)
 {
     static const char *const of_steps[] = {"phase", "device-step", NULL};
-    static const char *const of_tracks[] = {"roofline", "kernel-line", "memcpy",
-                                            "memset",   "api",         "wait",
-                                            "stream",   "gpu",         "device-collective",
-                                            "metric",   "worker",      "range",
-                                            "counter",  "line-time",   "step",
-                                            NULL};
+    static const char *const of_tracks[] = {
+        "roofline",   "kernel-line", "memcpy", "memset", "api",     "wait",      "stream", "gpu",
+        "collective", "metric",      "worker", "range",  "counter", "line-time", "step",   NULL};
     static const char *const of_samples[] = {"thread", "process", NULL};
     size_t count = input->training->steps.count > 0 ? add_kinds(input, of_steps, tables) : 0;
     count += build(input, &tables[count]);

@@ -52,12 +52,12 @@ void ss_report_add_device_calls(struct ss_model *model, const struct ss_selectio
 
 void ss_report_add_timeline(const struct ss_report_parts *parts, struct ss_document *document)
 {
-    struct ss_timeline timeline;
-    ss_timeline_init(&timeline, parts->selection->model, &parts->training);
+    struct ss_step_timeline timeline;
+    ss_step_timeline_init(&timeline, parts->selection->model, &parts->training);
     if (timeline.steps.count > 0) {
         add_picture(document, SS_BLOCK_TIMELINE)->timeline = timeline;
     } else {
-        ss_timeline_fini(&timeline);
+        ss_step_timeline_fini(&timeline);
     }
 }
 

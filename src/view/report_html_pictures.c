@@ -147,12 +147,12 @@ static uint32_t number_name(struct ss_intern *names, const struct ss_model *mode
 }
 
 /* For each span: name, depth, begin, duration. */
-static json_t *lane_of(const struct ss_timeline_lane *lane, const struct ss_model *model,
+static json_t *lane_of(const struct ss_step_timeline_lane *lane, const struct ss_model *model,
                        struct ss_intern *names, const struct ss_page_limits *limits)
 {
     json_t *object = json_object(), *spans = json_array();
     for (size_t i = 0; i < lane->spans.count; i++) {
-        const struct ss_timeline_span *span = &lane->spans.data[i];
+        const struct ss_step_timeline_span *span = &lane->spans.data[i];
         push(spans, number_name(names, model, span->name));
         push(spans, span->depth);
         push(spans, span->begin_ns);
@@ -166,7 +166,7 @@ static json_t *lane_of(const struct ss_timeline_lane *lane, const struct ss_mode
     return object;
 }
 
-static json_t *step_of(const struct ss_timeline_step *step, const struct ss_model *model,
+static json_t *step_of(const struct ss_step_timeline_step *step, const struct ss_model *model,
                        struct ss_intern *names, const struct ss_page_limits *limits)
 {
     json_t *object = json_object(), *lanes = json_array();
@@ -184,7 +184,7 @@ static json_t *step_of(const struct ss_timeline_step *step, const struct ss_mode
 
 json_t *ss_page_timeline(const struct ss_block *block, const struct ss_page_limits *limits)
 {
-    const struct ss_timeline *timeline = &block->timeline;
+    const struct ss_step_timeline *timeline = &block->timeline;
     json_t *object = json_object(), *steps = json_array(), *texts = json_array();
     struct ss_intern names;
     ss_intern_init(&names);

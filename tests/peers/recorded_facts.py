@@ -132,7 +132,7 @@ def kineto_ranks(reader, path, fact):
            sum(known["nccl"]["n"] for known in ranks.values()), 0)
     yield ("communication ns", total(found, "total_ns"),
            sum(ns(known["nccl"]["us"]) for known in ranks.values()), 0)
-    last = [row["last_rank"] for row in reader.rows(path, "device-collective")]
+    last = [row["last_rank"] for row in reader.rows(path, "collective")]
     for i, known in enumerate(fact["collective_alignment"]):
         yield f"last rank of collective {i}", last[i], known["last_arriver"], 0
 

@@ -8,7 +8,7 @@
 
 #include "../model_builder.h"
 #include "analysis/step_points.h"
-#include "analysis/timeline.h"
+#include "analysis/step_timeline.h"
 
 enum { STEP_NS = 1000, GAP_NS = 10 };
 
@@ -95,20 +95,20 @@ static void test_the_time_line_has_the_median_and_the_slowest(void **state)
     (void)state;
     struct ss_model model;
     struct ss_step_summary training;
-    struct ss_timeline timeline;
+    struct ss_step_timeline timeline;
     make(&model, 20, 7);
     sum_up(&model, &training);
-    ss_timeline_init(&timeline, &model, &training);
+    ss_step_timeline_init(&timeline, &model, &training);
     assert_int_equal(timeline.pid, 42);
     assert_int_equal(timeline.steps.count, 2); /* the first is the median */
-    const struct ss_timeline_step *slowest = &timeline.steps.data[1];
+    const struct ss_step_timeline_step *slowest = &timeline.steps.data[1];
     assert_string_equal(slowest->which, "slowest");
     assert_int_equal(slowest->number, 7);
     assert_int_equal(slowest->lanes.count, 1); /* the steps themselves are no lane */
     assert_int_equal(slowest->lanes.data[0].spans.count, 1);
     assert_int_equal(slowest->lanes.data[0].spans.data[0].begin_ns, 0);
     assert_int_equal(slowest->lanes.data[0].spans.data[0].duration_ns, STEP_NS / 4);
-    ss_timeline_fini(&timeline);
+    ss_step_timeline_fini(&timeline);
     ss_step_summary_fini(&training);
     ss_model_fini(&model);
 }
@@ -119,19 +119,19 @@ static void test_short_ranges_are_counted(void **state)
     enum { RANGES = SS_TIMELINE_SPANS_MOST + 50 };
     struct ss_model model;
     struct ss_step_summary training;
-    struct ss_timeline timeline;
+    struct ss_step_timeline timeline;
     make(&model, 5, 9);
     uint32_t own = BUILD_TRACK(&model, .kind = SS_TRACK_RANGES, .process = 1, .name = "mine");
     for (uint64_t i = 0; i < RANGES; i++) {
         BUILD_RANGE(&model, .track = own, .name = "r", .begin_ns = 500 + i, .end_ns = 501 + i);
     }
     sum_up(&model, &training);
-    ss_timeline_init(&timeline, &model, &training);
-    const struct ss_timeline_lane *lane = &timeline.steps.data[0].lanes.data[1];
+    ss_step_timeline_init(&timeline, &model, &training);
+    const struct ss_step_timeline_lane *lane = &timeline.steps.data[0].lanes.data[1];
     assert_string_equal(lane->name.data, "mine");
     assert_int_equal(lane->spans.count, SS_TIMELINE_SPANS_MOST);
     assert_int_equal(lane->hidden, 50);
-    ss_timeline_fini(&timeline);
+    ss_step_timeline_fini(&timeline);
     ss_step_summary_fini(&training);
     ss_model_fini(&model);
 }
@@ -141,12 +141,12 @@ static void test_without_steps_there_is_no_time_line(void **state)
     (void)state;
     struct ss_model model;
     struct ss_step_summary training;
-    struct ss_timeline timeline;
+    struct ss_step_timeline timeline;
     ss_model_init(&model);
     sum_up(&model, &training);
-    ss_timeline_init(&timeline, &model, &training);
+    ss_step_timeline_init(&timeline, &model, &training);
     assert_int_equal(timeline.steps.count, 0);
-    ss_timeline_fini(&timeline);
+    ss_step_timeline_fini(&timeline);
     ss_step_summary_fini(&training);
     ss_model_fini(&model);
 }

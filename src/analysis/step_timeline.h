@@ -5,45 +5,45 @@
  * What is too short to be seen is left out and counted. Texts are borrowed from the model. Pure;
  * immutable once built.
  */
-#ifndef SS_ANALYSIS_TIMELINE_H
-#define SS_ANALYSIS_TIMELINE_H
+#ifndef SS_ANALYSIS_STEP_TIMELINE_H
+#define SS_ANALYSIS_STEP_TIMELINE_H
 
 #include "analysis/steps.h"
 
 enum { SS_TIMELINE_SPANS_MOST = 600, SS_TIMELINE_LANES_MOST = 16, SS_TIMELINE_DEPTH_MOST = 12 };
 
-struct ss_timeline_span {
+struct ss_step_timeline_span {
     uint32_t name;                  /* string of the model */
     uint32_t depth;                 /* from 0 */
     uint64_t begin_ns, duration_ns; /* within the step */
 };
 
-struct ss_timeline_lane {
+struct ss_step_timeline_lane {
     struct ss_strview owner; /* thread or stream; empty: the process */
     struct ss_strview name;  /* domain */
     bool is_device;
-    struct ss_vec_of(struct ss_timeline_span) spans; /* by begin */
-    uint64_t hidden;                                 /* too short, or too deep */
+    struct ss_vec_of(struct ss_step_timeline_span) spans; /* by begin */
+    uint64_t hidden;                                      /* too short, or too deep */
 };
 
-struct ss_timeline_step {
+struct ss_step_timeline_step {
     const char *which; /* "median" */
     int64_t number;
     enum ss_step_kind kind;
     uint64_t duration_ns;
-    struct ss_vec_of(struct ss_timeline_lane) lanes;
+    struct ss_vec_of(struct ss_step_timeline_lane) lanes;
     size_t hidden_lanes;
 };
 
-struct ss_timeline {
+struct ss_step_timeline {
     const struct ss_model *model;
-    struct ss_vec_of(struct ss_timeline_step) steps;
+    struct ss_vec_of(struct ss_step_timeline_step) steps;
     int64_t pid; /* -1: unknown */
 };
 
 /* Nothing without a step that was seen whole. */
-void ss_timeline_init(struct ss_timeline *timeline, const struct ss_model *model,
-                      const struct ss_step_summary *training);
-void ss_timeline_fini(struct ss_timeline *timeline);
+void ss_step_timeline_init(struct ss_step_timeline *timeline, const struct ss_model *model,
+                           const struct ss_step_summary *training);
+void ss_step_timeline_fini(struct ss_step_timeline *timeline);
 
 #endif

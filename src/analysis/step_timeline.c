@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/timeline.h"
+#include "analysis/step_timeline.h"
 
 #include <stdlib.h>
 
@@ -72,7 +72,7 @@ static uint32_t process_of(const struct ss_model *model, const struct ss_range_r
     return process;
 }
 
-static void add_span(struct ss_timeline_lane *lane, const struct ss_model *model,
+static void add_span(struct ss_step_timeline_lane *lane, const struct ss_model *model,
                      const struct ss_model_range *range, const struct ss_step *step)
 {
     const struct ss_model_path *path = &model->paths.data[range->path];
@@ -83,15 +83,16 @@ static void add_span(struct ss_timeline_lane *lane, const struct ss_model *model
         lane->hidden++;
         return;
     }
-    ss_vec_push(&lane->spans, (struct ss_timeline_span){.name = model->names.data[path->name].text,
-                                                        .depth = depth,
-                                                        .begin_ns = begin - step->begin_ns,
-                                                        .duration_ns = end - begin});
+    ss_vec_push(&lane->spans,
+                (struct ss_step_timeline_span){.name = model->names.data[path->name].text,
+                                               .depth = depth,
+                                               .begin_ns = begin - step->begin_ns,
+                                               .duration_ns = end - begin});
 }
 
 static int by_duration(const void *a, const void *b)
 {
-    const struct ss_timeline_span *x = a, *y = b;
+    const struct ss_step_timeline_span *x = a, *y = b;
     if (x->duration_ns != y->duration_ns) {
         return x->duration_ns > y->duration_ns ? -1 : 1;
     }
@@ -100,14 +101,14 @@ static int by_duration(const void *a, const void *b)
 
 static int by_begin(const void *a, const void *b)
 {
-    const struct ss_timeline_span *x = a, *y = b;
+    const struct ss_step_timeline_span *x = a, *y = b;
     if (x->begin_ns != y->begin_ns) {
         return x->begin_ns < y->begin_ns ? -1 : 1;
     }
     return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
-static void keep_longest(struct ss_timeline_lane *lane)
+static void keep_longest(struct ss_step_timeline_lane *lane)
 {
     if (lane->spans.count > SS_TIMELINE_SPANS_MOST) {
         qsort(lane->spans.data, lane->spans.count, sizeof *lane->spans.data, by_duration);
@@ -121,7 +122,7 @@ static void keep_longest(struct ss_timeline_lane *lane)
 
 /* --- lanes ------------------------------------------------------------------------------------ */
 
-static void name_lane(struct ss_timeline_lane *lane, const struct ss_model *model,
+static void name_lane(struct ss_step_timeline_lane *lane, const struct ss_model *model,
                       const struct ss_model_track *track)
 {
     lane->name = ss_intern_get(&model->strings, track->name);
@@ -131,10 +132,10 @@ static void name_lane(struct ss_timeline_lane *lane, const struct ss_model *mode
     }
 }
 
-static void add_lane(struct ss_timeline_step *out, const struct ss_model *model,
+static void add_lane(struct ss_step_timeline_step *out, const struct ss_model *model,
                      const struct ss_range_run *run, const struct ss_step *step)
 {
-    struct ss_timeline_lane lane = {.hidden = 0};
+    struct ss_step_timeline_lane lane = {.hidden = 0};
     for (size_t i = run->first; i < run->end; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         if (range->begin_ns < step->end_ns && range->end_ns > step->begin_ns) {
@@ -157,7 +158,7 @@ static int rank_of(const struct ss_model *model, const struct ss_range_run *run)
     return run->role == SS_ROLE_PHASES ? 0 : model->tracks.data[run->track].stream == 0 ? 1 : 2;
 }
 
-static void add_step(struct ss_timeline *timeline, const struct ss_step_summary *training,
+static void add_step(struct ss_step_timeline *timeline, const struct ss_step_summary *training,
                      const struct ss_step *step, const char *which)
 {
     for (size_t i = 0; i < timeline->steps.count; i++) {
@@ -167,10 +168,10 @@ static void add_step(struct ss_timeline *timeline, const struct ss_step_summary 
     }
     const struct ss_model *model = timeline->model;
     const struct ss_range_runs *runs = &training->index.runs;
-    struct ss_timeline_step out = {.which = which,
-                                   .number = step->number,
-                                   .kind = step->kind,
-                                   .duration_ns = duration_of(step)};
+    struct ss_step_timeline_step out = {.which = which,
+                                        .number = step->number,
+                                        .kind = step->kind,
+                                        .duration_ns = duration_of(step)};
     for (int rank = 0; rank <= 2; rank++) {
         for (size_t i = 0; i < runs->rows.count; i++) {
             const struct ss_range_run *run = &runs->rows.data[i];
@@ -183,11 +184,11 @@ static void add_step(struct ss_timeline *timeline, const struct ss_step_summary 
     ss_vec_push(&timeline->steps, out);
 }
 
-void ss_timeline_init(struct ss_timeline *timeline, const struct ss_model *model,
-                      const struct ss_step_summary *training)
+void ss_step_timeline_init(struct ss_step_timeline *timeline, const struct ss_model *model,
+                           const struct ss_step_summary *training)
 {
     const struct ss_step *first = first_step(training);
-    *timeline = (struct ss_timeline){.model = model, .pid = -1};
+    *timeline = (struct ss_step_timeline){.model = model, .pid = -1};
     if (first == NULL) {
         return;
     }
@@ -197,10 +198,10 @@ void ss_timeline_init(struct ss_timeline *timeline, const struct ss_model *model
     add_step(timeline, training, first, "first");
 }
 
-void ss_timeline_fini(struct ss_timeline *timeline)
+void ss_step_timeline_fini(struct ss_step_timeline *timeline)
 {
     for (size_t i = 0; i < timeline->steps.count; i++) {
-        struct ss_timeline_step *step = &timeline->steps.data[i];
+        struct ss_step_timeline_step *step = &timeline->steps.data[i];
         for (size_t l = 0; l < step->lanes.count; l++) {
             ss_vec_fini(&step->lanes.data[l].spans);
         }
