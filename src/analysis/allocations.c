@@ -188,17 +188,27 @@ static bool has_totals(const struct ss_allocation_pool_events *events)
     return has_any;
 }
 
-/* What each event adds to what is allocated: a free as much as was allocated at its address, since
- * it may state another size. By number of the event; the caller frees it. */
-static int64_t *changes_of(const struct ss_allocations *allocations,
-                           const struct ss_allocation_pool *pool,
-                           const struct ss_allocation_pool_events *events)
+static int64_t change_at(const struct ss_allocation_pool *pool, size_t number)
 {
-    int64_t *changes = ss_alloc_zero(events->count + 1, sizeof *changes);
+    return (int64_t)pool->points.data[number].allocated;
+}
+
+static void change_by(struct ss_allocation_pool *pool, size_t number, int64_t bytes)
+{
+    pool->points.data[number].allocated = (uint64_t)add_bytes(change_at(pool, number), bytes);
+}
+
+/* The points, which hold at first what each event adds to what is allocated: a free as much as was
+ * allocated at its address, since it may state another size. */
+static void begin_points(const struct ss_allocations *allocations, struct ss_allocation_pool *pool,
+                         const struct ss_allocation_pool_events *events)
+{
+    ss_vec_resize(&pool->points, events->count + 1);
     for (size_t i = 0; i < events->count; i++) {
         const struct ss_allocation_event *event = &events->rows[i];
+        pool->points.data[i + 1].time_ns = event->time_ns;
         if (event->kind == SS_ALLOCATION_EVENT_BYTES && !event->has_address) {
-            changes[i + 1] = event->bytes;
+            change_by(pool, i + 1, event->bytes);
         }
     }
     for (size_t i = pool->first; i < pool->end; i++) {
@@ -207,19 +217,18 @@ static int64_t *changes_of(const struct ss_allocations *allocations,
             continue;
         }
         if (row->begin > 0) {
-            changes[row->begin] = add_bytes(changes[row->begin], (int64_t)row->bytes);
+            change_by(pool, row->begin, (int64_t)row->bytes);
         }
         if (row->end != UINT32_MAX) {
-            changes[row->end] = add_bytes(changes[row->end], -(int64_t)row->bytes);
+            change_by(pool, row->end, -(int64_t)row->bytes);
         }
     }
-    return changes;
 }
 
 /* What is missing at the begin: by the first total; else as much as is freed in excess. */
-static uint64_t base_of(const struct ss_model *model,
+static uint64_t base_of(const struct ss_model *model, const struct ss_allocation_pool *pool,
                         const struct ss_allocation_pool_events *events, const struct begin *begin,
-                        const int64_t *changes, bool by_totals)
+                        bool by_totals)
 {
     int64_t running = begin->allocated, least = 0;
     for (size_t i = 0; i < events->count; i++) {
@@ -230,15 +239,15 @@ static uint64_t base_of(const struct ss_model *model,
             int64_t total = stated < INT64_MAX ? (int64_t)stated : INT64_MAX;
             return plain(add_bytes(add_bytes(total, -event->bytes), -begin->allocated));
         }
-        running = add_bytes(running, changes[i + 1]);
+        running = add_bytes(running, change_at(pool, i + 1));
         least = running < least ? running : least;
     }
     return plain(-least);
 }
 
-static void add_points(const struct ss_model *model, struct ss_allocation_pool *pool,
+static void end_points(const struct ss_model *model, struct ss_allocation_pool *pool,
                        const struct ss_allocation_pool_events *events, const struct begin *begin,
-                       const int64_t *changes, bool by_totals)
+                       bool by_totals)
 {
     int64_t allocated = add_bytes(begin->allocated, (int64_t)pool->base_bytes);
     int64_t reserved = begin->reserved;
@@ -253,18 +262,16 @@ static void add_points(const struct ss_model *model, struct ss_allocation_pool *
         if (event->kind == SS_ALLOCATION_EVENT_BYTES) {
             uint64_t stated =
                 ss_allocation_event_natural(model, event, SS_EVENT_FIELD_allocated_bytes);
-            allocated =
-                by_totals ? (int64_t)(stated & INT64_MAX) : add_bytes(allocated, changes[i + 1]);
+            allocated = by_totals ? (int64_t)(stated & INT64_MAX)
+                                  : add_bytes(allocated, change_at(pool, i + 1));
             known_reserved =
                 ss_allocation_event_natural(model, event, SS_EVENT_FIELD_reserved_bytes);
         } else if (event->kind == SS_ALLOCATION_EVENT_SEGMENT) {
             reserved = add_bytes(reserved, event->bytes);
         }
-        ss_vec_push(&pool->points,
-                    (struct ss_allocation_point){.time_ns = event->time_ns,
-                                                 .allocated = plain(allocated),
-                                                 .reserved = begin->has_segments ? plain(reserved)
-                                                                                 : known_reserved});
+        struct ss_allocation_point *point = &pool->points.data[i + 1];
+        point->allocated = plain(allocated);
+        point->reserved = begin->has_segments ? plain(reserved) : known_reserved;
     }
 }
 
@@ -414,12 +421,11 @@ static void add_pool(struct building *building, size_t first, size_t end)
     find_rows(building, &pool, &events, first);
     struct begin begin = begin_of(allocations, &pool, &events);
     bool by_totals = has_totals(&events);
-    int64_t *changes = changes_of(allocations, &pool, &events);
     const struct ss_model *model = allocations->selection->model;
-    pool.base_bytes = base_of(model, &events, &begin, changes, by_totals);
+    begin_points(allocations, &pool, &events);
+    pool.base_bytes = base_of(model, &pool, &events, &begin, by_totals);
     pool.is_whole = by_totals || begin.has_before || begin.has_segments;
-    add_points(model, &pool, &events, &begin, changes, by_totals);
-    ss_free(changes);
+    end_points(model, &pool, &events, &begin, by_totals);
     find_peak(&pool, &events);
     ss_allocation_categorise(allocations, &pool, &events, building->last);
     add_alive(allocations, &pool, &events);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,14 @@ char *ss_strndup(const char *text, size_t length)
 char *ss_strdup(const char *text)
 {
     return ss_strndup(text, strlen(text));
+}
+
+void ss_alloc_return_blocks(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    enum { LARGE_BYTES = 256 * 1024 };
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+#endif
 }
 
 void ss_free(void *memory)

@@ -19,6 +19,10 @@ SS_NEVER_NULL void *ss_alloc_zero(size_t count, size_t size_bytes); /* zeroed, o
 SS_NEVER_NULL void *ss_realloc(void *memory, size_t count, size_t size_bytes);
 SS_NEVER_NULL char *ss_strdup(const char *text);
 SS_NEVER_NULL char *ss_strndup(const char *text, size_t length);
+/* Returns large blocks to the system as soon as they are freed: by default, glibc keeps blocks of
+ * up to 32 MB once one of that size was freed, so that a large model leaves gaps. Of the process.
+ */
+void ss_alloc_return_blocks(void);
 void ss_free(void *memory); /* NULL is fine */
 
 #endif

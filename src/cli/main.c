@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/terminal.h"
 #include "base/version.h"
 #include "cli/command.h"
@@ -57,6 +58,7 @@ int main(int argc, char **argv)
     if (command == NULL) {
         return fail_unknown_command(argv[1]);
     }
+    ss_alloc_return_blocks();
     struct ss_arguments arguments;
     int status = ss_arguments_parse(command, argc - 1, argv + 1, &arguments);
     if (status < 0) {
