@@ -89,8 +89,9 @@ static struct key key_of(const struct groups *groups, uint32_t pool,
     key.module = is_by(groups, SS_ALLOCATIONS_BY_MODULE) ? row->code.module : 0;
     key.line = is_by(groups, SS_ALLOCATIONS_BY_LINE) ? row->code.line : 0;
     if (is_by(groups, SS_ALLOCATIONS_BY_STEP) && groups->training != NULL && row->begin != 0) {
-        const struct ss_step *step = ss_step_at(
-            groups->training, groups->allocations->pools.data[pool].process, row->begin_ns);
+        const struct ss_allocation_pool *of = &groups->allocations->pools.data[pool];
+        const struct ss_step *step =
+            ss_step_at(groups->training, of->process, of->points.data[row->begin].time_ns);
         key.step = step != NULL ? step->number + 1 : 0;
     }
     return key;
@@ -116,9 +117,10 @@ static void add_row(struct groups *groups, uint32_t pool, const struct ss_alloca
     }
     group->bytes += row->bytes;
     group->count++;
+    const struct ss_allocation_point *points = groups->allocations->pools.data[pool].points.data;
     if (is_timed(&groups->allocations->pools.data[pool]) && row->end != UINT32_MAX &&
-        row->end > row->begin && row->end_ns >= row->begin_ns) {
-        uint64_t lifetime_ns = row->end_ns - row->begin_ns;
+        row->end > row->begin && points[row->end].time_ns >= points[row->begin].time_ns) {
+        uint64_t lifetime_ns = points[row->end].time_ns - points[row->begin].time_ns;
         group->freed++;
         group->lifetime_ns += (double)lifetime_ns;
         group->longest_ns = lifetime_ns > group->longest_ns ? lifetime_ns : group->longest_ns;

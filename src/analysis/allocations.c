@@ -46,9 +46,7 @@ static int compare_rows(const void *left, const void *right)
 static struct ss_allocation row_of(const struct coded *coded, const struct change *change)
 {
     const struct ss_allocation_event *event = &coded->events[change->index];
-    return (struct ss_allocation){.begin_ns = event->time_ns,
-                                  .end_ns = UINT64_MAX,
-                                  .bytes = (uint64_t)event->bytes,
+    return (struct ss_allocation){.bytes = (uint64_t)event->bytes,
                                   .address = event->address,
                                   .begin = change->number,
                                   .end = UINT32_MAX,
@@ -60,17 +58,14 @@ static struct ss_allocation row_of(const struct coded *coded, const struct chang
 static void end_row(const struct coded *coded, struct ss_allocation *row,
                     const struct change *change)
 {
-    row->end_ns = coded->events[change->index].time_ns;
     row->end = change->number;
     row->end_phase = coded->codes[change->index].phase;
 }
 
 /* A free without its allocation: of what was allocated before the recording. */
-static struct ss_allocation row_before(const struct coded *coded, const struct change *change,
-                                       uint64_t begin_ns)
+static struct ss_allocation row_before(const struct coded *coded, const struct change *change)
 {
-    struct ss_allocation row = {.begin_ns = begin_ns,
-                                .bytes = (uint64_t)-coded->events[change->index].bytes,
+    struct ss_allocation row = {.bytes = (uint64_t)-coded->events[change->index].bytes,
                                 .address = change->address,
                                 .category = SS_ALLOCATION_UNKNOWN};
     end_row(coded, &row, change);
@@ -95,8 +90,7 @@ static void pair(struct ss_allocations *allocations, const struct coded *coded,
         if (is_allocation) {
             ss_vec_push(&allocations->rows, row_of(coded, change));
         } else if (open == SIZE_MAX) {
-            ss_vec_push(&allocations->rows,
-                        row_before(coded, change, pool->points.data[0].time_ns));
+            ss_vec_push(&allocations->rows, row_before(coded, change));
         }
         open = is_allocation ? allocations->rows.count - 1 : SIZE_MAX;
     }

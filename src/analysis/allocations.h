@@ -102,10 +102,10 @@ struct ss_allocation_point {
 };
 
 struct ss_allocation {
-    uint64_t begin_ns, end_ns; /* end UINT64_MAX: not freed */
     uint64_t bytes, address;
-    /* Number of the event in its pool, from 1. 0: before the recording; UINT32_MAX: not freed; end
-     * the same as begin: without an address, so that its end is unknown. */
+    /* Number of the event, whose time its point has, in its pool, from 1. 0: before the recording;
+     * UINT32_MAX: not freed; end the same as begin: without an address, so that its end is unknown.
+     */
     uint32_t begin, end;
     struct ss_allocation_code code; /* that allocated it */
     uint8_t end_phase, category;
