@@ -12,6 +12,7 @@
 #include "cli/export_programs.h"
 #include "cli/exporting.h"
 #include "cli/formats.h"
+#include "cli/model_trace.h"
 #include "cli/reading.h"
 #include "cli/recordings.h"
 #include "model/importer.h"
@@ -173,6 +174,30 @@ static enum ss_status load_and_write(const struct ss_arguments *arguments,
     return status;
 }
 
+/* Another tool's file has no packets of ours: it is written from the model. */
+static enum ss_status convert_import(const char *input, const char *output, struct ss_error *err)
+{
+    struct ss_model_load load = {.size = sizeof load, .keep_samples = true};
+    struct ss_model model;
+    ss_model_init(&model);
+    enum ss_status status = ss_model_add_input(&model, input, &load, err);
+    for (uint32_t i = 0; i < model.inputs.count && status == SS_OK; i++) {
+        if (model.inputs.data[i].is_untimed) {
+            status = ss_fail(err, SS_E_UNSUPPORTED, "%s has no times, which a trace needs",
+                             ss_model_text(&model, model.inputs.data[i].path));
+        }
+    }
+    status = status == SS_OK ? ss_model_export_compat(&model, output, err) : status;
+    ss_model_fini(&model);
+    return status;
+}
+
+static bool is_import(const char *path)
+{
+    const struct ss_importer *importer = ss_importer_of_file(path);
+    return importer != NULL && importer->kind == SS_INPUT_IMPORT;
+}
+
 /* Rewrites packet by packet, not through the model: only the form of the samples changes. */
 static enum ss_status rewrite_file(const struct ss_format_row *format, const char *input,
                                    const char *output, int64_t shift_ns, uint64_t *bytes,
@@ -186,7 +211,8 @@ static enum ss_status rewrite_file(const struct ss_format_row *format, const cha
     enum ss_status status = ss_output_target_open(output, SS_OUTPUT_FOLLOW_LINK, &place, err);
     if (status == SS_OK) {
         ss_output_target_close(&place);
-        status = format->rewrite(input, part.data, shift_ns, err);
+        status = is_import(input) ? convert_import(input, part.data, err)
+                                  : format->rewrite(input, part.data, shift_ns, err);
     }
     struct stat written = {0};
     if (status == SS_OK && (stat(part.data, &written) != 0 || rename(part.data, output) != 0)) {
@@ -212,6 +238,7 @@ struct folder_export {
     struct ss_model axis; /* the clocks of the files so far */
     uint64_t bytes;
     unsigned written, skipped;
+    bool has_traces; /* else files of other tools are written, whose times are their own */
 };
 
 static enum ss_status rewrite_entry(const struct ss_format_row *format, const char *input,
@@ -222,9 +249,11 @@ static enum ss_status rewrite_entry(const struct ss_format_row *format, const ch
     uint64_t bytes = 0;
     enum ss_status status = SS_OK;
     bool is_trace = ss_importer_of_file(in) == &ss_importer_trace;
-    if (is_trace) {
+    if (is_trace || (!done->has_traces && is_import(in))) {
         struct ss_first_time first = {0};
-        ss_importer_trace.read_first_time(&done->axis, in, &first);
+        if (is_trace) {
+            ss_importer_trace.read_first_time(&done->axis, in, &first);
+        }
         status = rewrite_file(format, in, out, first.shift_ns, &bytes, err);
         done->written++;
         done->bytes += bytes;
@@ -235,6 +264,17 @@ static enum ss_status rewrite_entry(const struct ss_format_row *format, const ch
     ss_free(in);
     ss_free(out);
     return status;
+}
+
+static bool has_traces(const char *folder, struct dirent *const *entries, int count)
+{
+    bool has_any = false;
+    for (int i = 0; i < count && !has_any; i++) {
+        char *path = path_in(folder, entries[i]->d_name);
+        has_any = ss_importer_of_file(path) == &ss_importer_trace;
+        ss_free(path);
+    }
+    return has_any;
 }
 
 /* Rewrites each trace of a folder to a file of the same name, on the time axis of the first: pids
@@ -253,6 +293,7 @@ static enum ss_status rewrite_folder(const char *input, const char *output,
         status = ss_fail_errno(err, errno, "cannot create the folder %s", output);
     }
     ss_model_init(&done.axis);
+    done.has_traces = has_traces(input, entries, count);
     for (int i = 0; i < count; i++) {
         if (status == SS_OK && entries[i]->d_name[0] != '.') {
             status = rewrite_entry(format, input, output, entries[i]->d_name, &done, err);

@@ -8,7 +8,7 @@
 
 #include "wire/pickle.h"
 
-enum { MOST_BYTES = 1 << 22, DEPTH = 6, WIDTH = 64 };
+enum { MOST_BYTES = 1 << 22, DEPTH = 6, WIDTH = 64, MOST_VISITS = 100000 };
 
 struct bytes {
     const uint8_t *data;
@@ -35,9 +35,14 @@ static void check(bool holds, const char *what)
     }
 }
 
-/* To a fixed depth and width: values may contain themselves. */
-static void walk(const struct ss_pickle *pickle, struct ss_pickle_value value, int depth)
+/* To a fixed depth and width, and not more than so many: values may contain themselves, and few
+ * bytes make many values that contain the same ones. */
+static void walk(const struct ss_pickle *pickle, struct ss_pickle_value value, int depth,
+                 int *visits)
 {
+    if (++*visits > MOST_VISITS) {
+        return;
+    }
     check(value.type > SS_PICKLE_ABSENT && value.type <= SS_PICKLE_DICT, "a value has a type");
     if (value.type == SS_PICKLE_TEXT || value.type == SS_PICKLE_BYTES) {
         check(value.text < pickle->texts.count, "a text is in its table");
@@ -47,7 +52,7 @@ static void walk(const struct ss_pickle *pickle, struct ss_pickle_value value, i
         check(object->count <= object->capacity, "an object has room for its values");
         check(value.type != SS_PICKLE_DICT || object->count % 2 == 0, "each key has a value");
         for (uint32_t i = 0; depth > 0 && i < object->count && i < WIDTH; i++) {
-            walk(pickle, object->values[i], depth - 1);
+            walk(pickle, object->values[i], depth - 1, visits);
         }
     }
 }
@@ -62,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ss_pickle_init(&pickle);
     uint32_t key = ss_pickle_key(&pickle, "segments");
     if (ss_pickle_read(&pickle, &source, &err) == SS_OK) {
-        walk(&pickle, pickle.root, DEPTH);
+        int visits = 0;
+        walk(&pickle, pickle.root, DEPTH, &visits);
         struct ss_pickle_value found = ss_pickle_get(&pickle, pickle.root, key);
         for (size_t i = 0; i < ss_pickle_count(&pickle, found); i++) {
             check(ss_pickle_at(&pickle, found, i).type != SS_PICKLE_ABSENT, "items are values");

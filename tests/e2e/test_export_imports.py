@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`export --to perfetto-compat` of other tools' files: the trace has what the file has, for us and for
+Perfetto's own reader."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from test_other_clocks import S, WALL, nsys, perfetto
+from test_other_tools import speedscope_file
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TRACES = pathlib.Path(os.environ.get("STEPSCOPE_TRACES") or ROOT.parent / "shared/data/traces")
+
+
+@pytest.fixture
+def export(stepscope, tmp_path):
+    def write(path):
+        copy = tmp_path / "copy.pftrace"
+        stepscope("export", path, "--to", "perfetto-compat", "-o", copy)
+        return copy
+    return write
+
+
+@pytest.fixture
+def table(stepscope):
+    def read(path, by, *columns):
+        done = stepscope("report", path, "--by", by, "--format", "json", "--num-rows", "all")
+        rows = json.loads(done.stdout)["tables"][0]["rows"]
+        return sorted(json.dumps([row[column] for column in columns]) for row in rows)
+    return read
+
+
+def kineto(path):
+    """Two kernels of one stream that overlap, with their launches, a range that holds these, and a
+    counter."""
+    events = [{"ph": "X", "cat": "cpu_op", "name": "aten::add", "ts": 10, "dur": 50, "pid": 7,
+               "tid": 7, "args": {"Input Dims": [[2, 3]], "Sequence number": 4}}]
+    for i in range(2):
+        events += [
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 15 + 10 * i,
+             "dur": 5, "pid": 7, "tid": 7, "args": {"correlation": 3 + i}},
+            {"ph": "X", "cat": "kernel", "name": f"kernel {i}", "ts": 30 + 10 * i, "dur": 20.5,
+             "pid": 0, "tid": 9, "args": {"device": 0, "stream": 9, "correlation": 3 + i,
+                                          "grid": [8, 1, 1], "block": [32, 1, 1]}},
+            {"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 3 + i, "ts": 15 + 10 * i, "pid": 7,
+             "tid": 7},
+            {"ph": "f", "bp": "e", "cat": "ac2g", "name": "ac2g", "id": 3 + i, "ts": 30 + 10 * i,
+             "pid": 0, "tid": 9},
+            {"ph": "C", "name": "queue", "ts": 20 + 10 * i, "pid": 7, "args": {"length": i}}]
+    path.write_text(json.dumps({
+        "schemaVersion": 1, "baseTimeNanoseconds": WALL, "traceEvents": events,
+        "deviceProperties": [{"id": 0, "name": "NVIDIA H100", "numSms": 132}]}))
+    return path
+
+
+KEYS = {"kernel": ("name", "instances", "total_ns"), "api": ("name", "instances", "total_ns"),
+        "range": ("path", "count", "total_ns", "self_ns"), "op": ("name", "calls", "total_ns"),
+        "gpu": ("device", "model", "kernels", "busy_ns", "without_launch"),
+        "stream": ("stream", "kernels"), "counter": ("name", "last")}
+
+
+def test_work_of_devices_comes_back(export, table, tmp_path):
+    file = kineto(tmp_path / "a.json")
+    copy = export(file)
+    for by, columns in KEYS.items():
+        known = table(file, by, *columns)
+        assert known and table(copy, by, *columns) == known, by
+
+
+@pytest.mark.parametrize("write", [nsys, perfetto])
+def test_ranges_come_back(export, table, stepscope, tmp_path, write):
+    file = write(tmp_path / "a", WALL, first=3 * S)
+    copy = export(file)
+    assert table(copy, "range", *KEYS["range"]) == table(file, "range", *KEYS["range"])
+    both = [json.loads(stepscope("report", path, "--by", "range", "--format", "json").stdout)
+            ["header"]["inputs"][0]["duration_s"] for path in (file, copy)]
+    assert both[0] == both[1] == 4.5
+
+
+def test_samples_come_back(export, table, tmp_path):
+    file = speedscope_file(tmp_path / "a.json", [
+        {"type": "sampled", "name": "Process 5 Thread 6", "unit": "milliseconds",
+         "samples": [[0], [0, 1], [0, 1], [1]], "weights": [10, 30, 10, 10]}])
+    columns = ("name", "self_samples", "total_samples")
+    assert table(export(file), "function", *columns) == table(file, "function", *columns)
+
+
+def test_what_has_no_times_is_refused(stepscope, tmp_path):
+    file = speedscope_file(tmp_path / "a.json", [
+        {"type": "sampled", "name": "heap", "unit": "bytes", "samples": [[0]], "weights": [1]}])
+    copy = tmp_path / "copy.pftrace"
+    done = stepscope("export", file, "--to", "perfetto-compat", "-o", copy, status=4)
+    assert f"{file} has no times, which a trace needs" in done.stderr
+    assert not copy.exists()
+
+
+def test_a_folder_of_other_tools_files(stepscope, table, tmp_path):
+    folder = tmp_path / "ranks"
+    folder.mkdir()
+    for rank in range(2):
+        kineto(folder / f"{rank}.json")
+    stepscope("export", folder, "--to", "perfetto-compat", "-o", tmp_path / "copies")
+    for rank in range(2):
+        columns = KEYS["kernel"]
+        assert table(tmp_path / "copies" / f"{rank}.json", "kernel", *columns) == \
+            table(folder / f"{rank}.json", "kernel", *columns)
+
+
+def processor_of(path):
+    processor = pytest.importorskip("perfetto.trace_processor")
+    named = os.environ.get("STEPSCOPE_TRACE_PROCESSOR")
+    config = processor.TraceProcessorConfig(bin_path=named)
+    try:
+        return processor.TraceProcessor(trace=str(path), config=config)
+    except (subprocess.CalledProcessError, FileNotFoundError):
+        pytest.skip("trace_processor cannot be fetched here ($STEPSCOPE_TRACE_PROCESSOR names one)")
+
+
+def test_perfetto_reads_it(export, tmp_path):
+    copy = export(kineto(tmp_path / "a.json"))
+    opened = processor_of(copy)
+    bad = list(opened.query("select name, value from stats where value > 0 and severity in "
+                            "('error', 'data_loss')"))
+    slices = {row.name: row.dur for row in opened.query("select name, dur from slice")}
+    opened.close()
+    assert bad == []
+    assert (slices["aten::add"], slices["kernel 0"], slices["kernel 1"]) == (50_000, 20_500, 20_500)
+
+
+@pytest.mark.skipif(not (TRACES / "facts.json").exists(), reason="no recorded traces of devices here")
+def test_a_recording_of_real_devices_comes_back(export, table):
+    file = TRACES / "05_nsys_ai/mfu_2gpu_after.sqlite"
+    copy = export(file)
+    for by in ("kernel", "api", "gpu", "stream", "range"):
+        assert table(copy, by, *KEYS[by]) == table(file, by, *KEYS[by])
