@@ -144,7 +144,8 @@ class Profiler:
                  rate: Optional[float] = ..., json: Union[bool, str, None] = ...,
                  torch: Optional[bool] = ..., operators: Optional[str] = ...,
                  module_depth: Optional[int] = ...,
-                 step_optimizer: Union[str, type, None] = ...) -> None: ...
+                 step_optimizer: Union[str, type, None] = ...,
+                 torch_profiler: Union[bool, str, None] = ...) -> None: ...
     @property
     def enabled(self) -> bool: ...
     @property

@@ -104,7 +104,21 @@ def _class_name(name, value):
     return value
 
 
+def _torch_profiler(name, value):
+    if isinstance(value, bool):
+        return "" if value else None
+    if not isinstance(value, str):
+        raise TypeError(f"{name} takes True, False or a text such as \"shapes,memory\", not {value!r}")
+    words = [word.strip() for word in value.split(",") if word.strip()]
+    unknown = set(words) - _OF_TORCH_PROFILER
+    if unknown:
+        raise ValueError(f"{name} takes any of shapes, memory, flops and stacks, not "
+                         f"{', '.join(sorted(unknown))!r}")
+    return "+".join(words)
+
+
+_OF_TORCH_PROFILER = {"shapes", "memory", "flops", "stacks"}
 _READ = {"schedule": _schedule, "on_trace_ready": _handlers, "output_path": _path,
          "trace_file": _path, "num_traces_to_keep": _keep, "overwrite": _flag, "rate": _rate,
          "json": _json, "torch": _flag, "operators": _operators, "module_depth": _depth,
-         "step_optimizer": _class_name}
+         "step_optimizer": _class_name, "torch_profiler": _torch_profiler}

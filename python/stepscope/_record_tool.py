@@ -16,7 +16,7 @@ _EVERYTHING = "active=1000000000"  # a single window, which ends with the record
 _NO_SCHEDULE = ""
 _WINDOW_NAME = "ep{epoch}-ba{batch}-rank{rank}"  # Composer's names
 _NEED_OWN = ("rate", "trace_file", "num_traces_to_keep", "overwrite", "json", "torch",
-             "operators", "module_depth", "step_optimizer")
+             "operators", "module_depth", "step_optimizer", "torch_profiler")
 
 
 class Window(os.PathLike):
@@ -180,7 +180,12 @@ class RecordTool(ProfilerWrapper):
         optimizer = options.get("step_optimizer")
         return (f"depth={options.get('module_depth', 2)},"
                 f"operators={options.get('operators', 'auto')}"
-                + (f",optimizer={optimizer}" if optimizer else ""))
+                + (f",optimizer={optimizer}" if optimizer else "")
+                + (f",profiler={self._profiled()}" if self._profiled() is not None else ""))
+
+    def _profiled(self):
+        """What torch.profiler adds; None: it does not run."""
+        return self._options.get("torch_profiler") if self._options.get("torch", True) else None
 
     def _arguments(self):
         """The arguments of the recorder."""
@@ -198,6 +203,9 @@ class RecordTool(ProfilerWrapper):
             arguments += ["-f", "chrometrace"]
             if options["json"] == "beside":
                 arguments.append("--keep-native")
+        if self._profiled() is not None:
+            what = self._profiled().replace("+", ",")
+            arguments.append("--torch-profiler" + (f"={what}" if what else ""))
         if "rate" in options:
             arguments += ["-r", repr(options["rate"])]
         if has_windows and options.get("num_traces_to_keep", -1) > 0:

@@ -46,6 +46,22 @@ static enum ss_source_state describe(const struct ss_torch_profiles *profiles, c
     return SS_SOURCE_NOT_REQUESTED;
 }
 
+/* The file of a window is complete before the source stops. */
+static void write_outcome(struct ss_torch_profiles *profiles)
+{
+    char reason[SS_SOURCE_REASON_BYTES];
+    struct ss_error err = {0};
+    if (describe(profiles, reason) == SS_SOURCE_RUNS) {
+        struct ss_trace_source record = {.ref = profiles->source_ref,
+                                         .name = ss_strview_of(ss_source_torch_profiler.name),
+                                         .status = SS_SOURCE_RAN,
+                                         .reason = ss_strview_of(reason)};
+        ss_record_context_check(profiles->context,
+                                ss_recording_source(profiles->context->recording, &record, &err),
+                                &err);
+    }
+}
+
 static enum ss_source_state start(const struct ss_source_setup *setup, void **source, char *reason)
 {
     struct ss_recorder *recorder = setup->recorder;
@@ -53,6 +69,8 @@ static enum ss_source_state start(const struct ss_source_setup *setup, void **so
     struct ss_torch_profiles *profiles = &recorder->torch_profiles;
     *profiles =
         (struct ss_torch_profiles){.context = &recorder->context, .is_refused = options->no_torch};
+    profiles->source_ref = setup->source_ref;
+    profiles->changed = write_outcome;
     profiles->is_wanted = options->torch_profiler && !options->no_torch;
     *source = profiles;
     return describe(profiles, reason);

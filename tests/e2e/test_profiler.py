@@ -2,6 +2,7 @@
 """Programs that record themselves with stepscope.Profiler."""
 
 import ast
+import collections
 import json
 import os
 import pathlib
@@ -889,11 +890,46 @@ def test_each_recording_of_torch_is_complete(stepscope, package, tmp_path):
         assert ("torch.operators = off" in info) == (number >= 2)  # the next has the last one's
 
 
+TORCH_WINDOWS = """
+import torch, stepscope
+net = torch.nn.Linear(16, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=.1)
+with stepscope.Profiler(schedule="wait=1,active=2,repeat=2", trace_file="{window}.json", json="beside",
+                        torch_profiler="shapes,stacks") as profiler:
+    for _ in range(8):
+        optimizer.zero_grad()
+        net(torch.randn(8, 16)).sum().backward()
+        optimizer.step()
+        profiler.step()
+"""
+
+
+def test_torch_profiler_is_in_the_files_of_windows(stepscope, package, tmp_path):
+    """Its events are beside stepscope's own in the same JSON; each file says that it ran."""
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    subprocess.run([sys.executable, "-c", TORCH_WINDOWS], env=package, cwd=tmp_path, check=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.json", "0.pftrace", "1.json", "1.pftrace"]
+    for number in range(2):
+        events = json.loads((tmp_path / f"{number}.json").read_text())["traceEvents"]
+        rows = {event["tid"]: event["args"]["name"] for event in events
+                if event["ph"] == "M" and event["name"] == "thread_name"}
+        calls = collections.Counter((rows[event["tid"]], event["name"]) for event in events
+                                    if event["ph"] == "X" and event["name"] == "aten::addmm")
+        assert calls == {("MainThread: torch", "aten::addmm"): 2,
+                         ("MainThread: torch.profiler", "aten::addmm"): 2}
+        shaped = [event for event in events if "shapes" in event.get("args", {})]
+        assert any(event["name"] == "aten::addmm" and "[8,16]" in event["args"]["shapes"] for event in shaped)
+        info = stepscope("info", tmp_path / f"{number}.pftrace").stdout
+        source = next(line for line in info.splitlines() if line.startswith("torch-profiler"))
+        assert source.split()[1] == "ran" and f"in {number + 1} window" in source, source
+
+
 def test_options_of_torch(package, python):
     code = """if True:
         import stepscope
         for name, value in (("torch", 1), ("operators", "some"), ("module_depth", -2),
-                            ("module_depth", True), ("step_optimizer", "A,B")):
+                            ("module_depth", True), ("step_optimizer", "A,B"),
+                            ("torch_profiler", "shapes,kernels"), ("torch_profiler", 5)):
             try:
                 stepscope.Profiler(**{name: value})
             except (TypeError, ValueError) as error:
@@ -905,7 +941,9 @@ def test_options_of_torch(package, python):
         "ValueError operators takes \"auto\", \"all\" or \"off\", not 'some'",
         "ValueError module_depth is -2: it takes -1 to 1,000",
         "TypeError module_depth takes a number, or -1 for no modules, not True",
-        "TypeError step_optimizer takes the name of a class, such as \"AdamW\", not 'A,B'"]
+        "TypeError step_optimizer takes the name of a class, such as \"AdamW\", not 'A,B'",
+        "ValueError torch_profiler takes any of shapes, memory, flops and stacks, not 'kernels'",
+        "TypeError torch_profiler takes True, False or a text such as \"shapes,memory\", not 5"]
 
 
 @pytest.mark.parametrize("schedule, count", [
