@@ -3,6 +3,7 @@
  * tracks that several files share. */
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,7 +16,7 @@
 #include "model/run_input.h"
 #include "model/time_axis.h"
 
-enum { MAX_FOLDER_FILES = 1 << 20 };
+enum { MAX_FOLDER_FILES = 1 << 20, EXPORT_HEAD_BYTES = 4096 };
 
 /* --- files ----------------------------------------------------------------------------------- */
 
@@ -67,6 +68,44 @@ static bool is_converted_trace(const char *path)
     return is_there;
 }
 
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t length = strlen(path), less = strlen(ending);
+    return length > less && strcmp(path + length - less, ending) == 0;
+}
+
+/* Whether JSON says in its head that stepscope wrote it. */
+static bool is_export(const char *path)
+{
+    char head[EXPORT_HEAD_BYTES + 1];
+    FILE *file = fopen(path, "re");
+    size_t length = file != NULL ? fread(head, 1, EXPORT_HEAD_BYTES, file) : 0;
+    head[length] = '\0';
+    if (file != NULL) {
+        fclose(file);
+    }
+    return strstr(head, "\"exporter\":\"stepscope ") != NULL;
+}
+
+/* In a folder of traces, an export is of these: "merged_trace.json" of windows. */
+static void leave_out_exports(struct files *files, size_t first)
+{
+    bool has_native = false;
+    size_t remaining = first;
+    for (size_t i = first; i < files->count; i++) {
+        has_native = has_native || ends_with(files->data[i].path, ".pftrace");
+    }
+    for (size_t i = first; i < files->count; i++) {
+        if (has_native && ends_with(files->data[i].path, ".json") &&
+            is_export(files->data[i].path)) {
+            ss_free(files->data[i].path);
+        } else {
+            files->data[remaining++] = files->data[i];
+        }
+    }
+    files->count = remaining;
+}
+
 /* The regular files of a folder, sorted, without hidden files. */
 static enum ss_status list_folder(const char *path, struct files *files, struct ss_error *err)
 {
@@ -93,6 +132,7 @@ static enum ss_status list_folder(const char *path, struct files *files, struct 
     }
     ss_strbuf_fini(&full);
     closedir(folder);
+    leave_out_exports(files, first);
     if (files->count > first) {
         qsort(files->data + first, files->count - first, sizeof *files->data, compare_files);
     }

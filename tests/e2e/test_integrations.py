@@ -112,6 +112,32 @@ def test_composer_profiler_has_ranges_and_windows(stepscope, package, tmp_path):
     assert sum("record_and_save" in str(note) for note in notes) == 8
 
 
+def steps_in(path):
+    """[(begin, name)] of the steps in a file of Chrome's form."""
+    events = json.loads(path.read_text())["traceEvents"]
+    return [(event["ts"], event["name"]) for event in events
+            if event["ph"] == "X" and event["name"].startswith("step ")]
+
+
+@pytest.mark.parametrize("closing", [(0, 1), (1, 0), (1,)])
+def test_the_last_rank_of_a_node_merges(stepscope, package, tmp_path, closing):
+    """Whichever that is; if one never closes, its windows stay apart."""
+    folder = tmp_path / "traces"
+    for rank in closing:
+        subprocess.run([sys.executable, TRAINERS / "scripted.py", "composer", "json", folder], check=True,
+                       env={**os.environ, **package, "PATH": f"{stepscope.path.parent}:"
+                            f"{os.environ.get('PATH', '')}", "RANK": str(rank), "LOCAL_RANK": str(rank),
+                            "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}, cwd=tmp_path, timeout=120)
+    visible = {path.name for path in folder.iterdir()}
+    windows = {f"ep{epoch}-ba{batch}-rank{rank}{ending}" for rank in closing
+               for epoch, batch in ((0, 3), (1, 7)) for ending in (".json", ".pftrace")}
+    if len(closing) == 2:
+        assert visible == windows | {"merged_trace.json"}
+        assert len(steps_in(folder / "merged_trace.json")) == 8
+    else:
+        assert windows <= visible and "merged_trace.json" not in visible
+
+
 def test_composers_files_are_called_and_read_as_its_own(stepscope, package, tmp_path):
     """Two epochs of 4 batches, of each one that waits, one that warms up and one that is recorded:
     Composer names a file by the batches that are done when it is saved, and has both in it."""
@@ -121,7 +147,9 @@ def test_composers_files_are_called_and_read_as_its_own(stepscope, package, tmp_
                         f"{os.environ.get('PATH', '')}"}, cwd=tmp_path, timeout=120)
     names = ["ep0-ba3-rank0", "ep1-ba7-rank0"]
     assert sorted(path.name for path in folder.iterdir()) == sorted(
-        name + ending for name in names for ending in (".json", ".pftrace"))
+        ["merged_trace.json", *(name + ending for name in names for ending in (".json", ".pftrace"))])
+    merged = steps_in(folder / "merged_trace.json")
+    assert [number for _, number in sorted(merged)] == ["step 1", "step 2", "step 5", "step 6"]
     for name, steps in zip(names, ([1, 2], [5, 6])):
         assert [row["step"] for row in rows(stepscope, folder / f"{name}.pftrace", "step")] == steps
         events = json.loads((folder / f"{name}.json").read_text())["traceEvents"]
@@ -176,6 +204,31 @@ def test_real_training(stepscope, package, tmp_path, real, word):
         counters = {row["name"]: row for row in rows(stepscope, trace, "counter")}
         assert counters["deepspeed params per GPU"]["last"] == 64 * 512 + 512 + 512 + 1
         assert counters["deepspeed samples/s"]["count"] == 2  # one for each batch of the step
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("real", ["composer"], indirect=True)
+def test_composers_torch_profiler_is_in_its_files(stepscope, package, tmp_path, real):
+    """As Composer does, and in files of its own, under Composer's names."""
+    subprocess.run([real[1], TRAINERS / "composer_train.py", tmp_path, "profiler", "torch"], check=True, env={
+        **os.environ, **package, "PATH": f"{stepscope.path.parent}:{os.environ.get('PATH', '')}"},
+        capture_output=True, timeout=600, cwd=tmp_path)
+    assert {path.name for path in (tmp_path / "small").iterdir()} == {
+        "merged_trace.json", *(f"ep{epoch}-ba{batch}-rank0{ending}" for epoch, batch in ((0, 4), (1, 10))
+                               for ending in (".json", ".pftrace"))}
+    for name in ("ep0-ba4-rank0.json", "ep1-ba10-rank0.json", "merged_trace.json"):
+        events = json.loads((tmp_path / "small" / name).read_text())["traceEvents"]
+        rows = {(event["pid"], event["tid"]): event["args"]["name"] for event in events
+                if event["ph"] == "M" and event["name"] == "thread_name"}
+        spans = [event for event in events if event["ph"] == "X"]
+        shaped = {event["name"] for event in spans if "shapes" in event.get("args", {})}
+        assert {"aten::linear", "aten::addmm"} <= shaped
+        assert any(event["name"].startswith("event/") for event in spans)
+        assert any(rows[event["pid"], event["tid"]].endswith("torch.profiler") for event in spans)
+    assert {path.name for path in (tmp_path / "torch_profiler").iterdir()} == {
+        "rank0.4.pt.trace.json", "rank0.10.pt.trace.json"}
+    theirs = json.loads((tmp_path / "torch_profiler" / "rank0.4.pt.trace.json").read_text())
+    assert any("Input Dims" in event.get("args", {}) for event in theirs["traceEvents"])
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from composer.profiler import ProfilerAction, TraceHandler
 from stepscope import cyclic_schedule
 from stepscope._schedule import Schedule
 
+from ._composer_files import Merged, TorchFiles, ranks
 from ._training import (BACKWARD, CHECKPOINT, DATA, EVALUATION, FORWARD, OPTIMIZER, Training,
                         length_in_steps, watch_optimizers)
 
@@ -97,15 +98,28 @@ class JSONTraceHandler:
         {batch_in_epoch} are, as in Composer, the number of batches completed then.
     num_traces_to_keep: files; older ones are removed. -1: all.
     overwrite: whether existing files of these names may be replaced.
+    merged_trace_filename: of one JSON with the windows of all ranks of a node, on one time axis,
+        in the folder; the last rank to close writes it. {…}: run_name and the ranks. None: no such
+        file, as `stepscope export --to chrome FOLDER` makes it at any time.
 
-    Composer's options for copies in an object store and for one merged file are not supported."""
+    Composer's options for copies in an object store are not supported."""
 
     def __init__(self, folder="{run_name}/traces", filename="ep{epoch}-ba{batch}-rank{rank}.json",
-                 *, num_traces_to_keep=-1, overwrite=False):
+                 *, merged_trace_filename="merged_trace.json", num_traces_to_keep=-1,
+                 overwrite=False):
         path = re.sub(r"\{(batch(_in_epoch)?)([:}])", r"{last_\1\3", os.path.join(folder, filename))
         self.options = {"trace_file": path, "overwrite": overwrite,
                         "num_traces_to_keep": num_traces_to_keep,
                         "json": "beside" if filename.endswith(".json") else False}
+        self.merged = None
+        if merged_trace_filename is not None:
+            self.merged = os.path.join(folder, merged_trace_filename)
+
+
+# Of Composer's torch profiler: the default, and what it is called here.
+_TORCH_OPTIONS = (("torch_prof_record_shapes", False, "shapes"),
+                  ("torch_prof_profile_memory", True, "memory"),
+                  ("torch_prof_with_stack", False, "stacks"), ("torch_prof_with_flops", True, "flops"))
 
 
 def _with_warm_up(schedule):
@@ -125,8 +139,12 @@ class Profiler(composer.profiler.Profiler):
     trace_handlers: a JSONTraceHandler of this module; functions, called with each Window when its
         file is complete; Composer's own trace handlers. One, a list, or none.
     output_path, trace_file, num_traces_to_keep, overwrite, rate, json: as of stepscope.Profiler.
-    sys_prof_…, torch_prof_…: Composer's own system and torch profilers, which run only if one of
-        their options is given: stepscope itself records the machine and the operators.
+    torch_prof_…: torch.profiler runs in the windows, with the requested record_shapes,
+        profile_memory, with_stack and with_flops; its events are in the files of the JSONTraceHandler
+        of this module and, with torch_prof_folder or torch_prof_filename, also in files of their
+        own. {…} of these: batch, run_name and the ranks. Without such a handler, Composer's own.
+    sys_prof_…: Composer's own system profiler, which runs only if one of its options is given:
+        stepscope itself records the machine.
 
     Records ranges named event/<event>, algorithm/<class>/event/<event> and
     callback/<class>/event/<event>, in the domain "composer", and the marks of a StepscopeCallback.
@@ -134,11 +152,14 @@ class Profiler(composer.profiler.Profiler):
 
     def __init__(self, schedule, trace_handlers=(), *, output_path=None, trace_file=None,
                  num_traces_to_keep=None, overwrite=None, rate=None, json=None, **others):
+        handlers = list(trace_handlers) if isinstance(trace_handlers, (list, tuple)) else \
+            [trace_handlers]
+        self._json = next((one for one in handlers if isinstance(one, JSONTraceHandler)), None)
+        self._torch = {name: others.pop(name) for name in list(others)
+                       if name.startswith("torch_prof_") and self._json is not None}
         if not any(name.startswith("torch_prof_") for name in others):
             others.update(torch_prof_profile_memory=False, torch_prof_with_flops=False)
         others.setdefault("sys_prof_cpu", False)
-        handlers = list(trace_handlers) if isinstance(trace_handlers, (list, tuple)) else \
-            [trace_handlers]
         super().__init__(_for_composer(schedule),
                          [one for one in handlers if isinstance(one, TraceHandler)], **others)
         options = dict(output_path=output_path, trace_file=trace_file, rate=rate, json=json,
@@ -149,8 +170,14 @@ class Profiler(composer.profiler.Profiler):
                 options.update(handler.options)
                 if isinstance(schedule, (Schedule, str)):
                     recorded = _with_warm_up(Schedule(str(schedule)))
+        if self._torch:
+            options["torch_profiler"] = ",".join(
+                word for name, default, word in _TORCH_OPTIONS if self._torch.get(name, default))
         functions = [one for one in handlers
                      if not isinstance(one, (TraceHandler, JSONTraceHandler))]
+        if self._json is not None:
+            functions.insert(0, self._add_window)
+        self._merged = self._torch_files = None
         self._is_filter = False
         try:
             self._recording = stepscope.Profiler(recorded, functions or None, **options)
@@ -167,12 +194,35 @@ class Profiler(composer.profiler.Profiler):
         if not any(isinstance(one, StepscopeCallback) for one in state.callbacks):
             self._callback = StepscopeCallback()
             state.callbacks.append(self._callback)
+        self._name_files(str(getattr(state, "run_name", None) or "run"))
         self._recording.initialize()
+
+    def _name_files(self, run_name):
+        """With Composer's name of the run, which all ranks share."""
+        if self._json is None:
+            return
+        literal = run_name.replace("{", "{{").replace("}", "}}")
+        path = self._json.options["trace_file"].replace("{run_name}", literal)
+        self._recording._configure(trace_file=path)
+        if self._json.merged is not None and self._json.options["json"]:
+            self._merged = Merged(os.path.join(
+                self._recording.output_path, self._json.merged.format(run_name=run_name, **ranks())))
+        if "torch_prof_folder" in self._torch or "torch_prof_filename" in self._torch:
+            self._torch_files = TorchFiles(
+                os.path.join(self._recording.output_path,
+                             self._torch.get("torch_prof_folder") or "{run_name}/torch_traces"),
+                self._torch.get("torch_prof_filename") or "rank{rank}.{batch}.pt.trace.json", run_name)
+
+    def _add_window(self, window):
+        for files in filter(None, (self._merged, self._torch_files)):
+            files.add(window)
 
     def post_close(self):
         while self._open:
             self._finish(self._open[-1])
         self._recording.finalize()
+        if self._merged is not None:
+            self._merged.close()
 
     def marker(self, name, actions=(ProfilerAction.WARMUP, ProfilerAction.ACTIVE,
                                     ProfilerAction.ACTIVE_AND_SAVE),

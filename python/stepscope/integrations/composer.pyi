@@ -19,7 +19,9 @@ class StepscopeCallback(Callback):
 
 class JSONTraceHandler:
     options: Dict[str, Any]
-    def __init__(self, folder: str = ..., filename: str = ..., *, num_traces_to_keep: int = ...,
+    merged: Optional[str]
+    def __init__(self, folder: str = ..., filename: str = ..., *,
+                 merged_trace_filename: Optional[str] = ..., num_traces_to_keep: int = ...,
                  overwrite: bool = ...) -> None: ...
 
 class Profiler(composer.profiler.Profiler):

@@ -2,7 +2,7 @@
 """A small Composer training: 2 epochs of 6 batches of 2 microbatches, with an algorithm, evaluation
 and a checkpoint after each. Prints its own steps.
 
-    composer_train.py FOLDER [callback] [profiler] [json]"""
+    composer_train.py FOLDER [callback] [profiler] [json] [torch]"""
 
 import sys
 
@@ -20,6 +20,10 @@ def loader(batches):
 
 def profiler(folder, words):
     from stepscope.integrations.composer import JSONTraceHandler, Profiler, cyclic_schedule
+    if "torch" in words:  # in the files of windows, and in files of its own
+        return Profiler(schedule=cyclic_schedule(wait=1, warmup=1, active=2, repeat=1),
+                        trace_handlers=JSONTraceHandler(folder=folder + "/{run_name}"),
+                        torch_prof_record_shapes=True, torch_prof_folder=folder + "/torch_profiler")
     if "json" in words:
         return Profiler(schedule=cyclic_schedule(wait=1, warmup=1, active=2, repeat=1),
                         trace_handlers=[JSONTraceHandler(folder=folder + "/traces"), print])
@@ -34,7 +38,7 @@ def main():
     if "callback" in words:
         from stepscope.integrations.composer import StepscopeCallback
         callbacks.append(StepscopeCallback())
-    trainer = Trainer(model=model, train_dataloader=loader(6), eval_dataloader=loader(3),
+    trainer = Trainer(model=model, run_name="small", train_dataloader=loader(6), eval_dataloader=loader(3),
                       optimizers=torch.optim.Adam(model.parameters()), max_duration="2ep",
                       device_train_microbatch_size=16, device="cpu", callbacks=callbacks,
                       algorithms=[LabelSmoothing(0.1)], save_folder=folder + "/checkpoints",
