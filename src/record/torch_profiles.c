@@ -403,9 +403,7 @@ static void write_profile(struct ss_torch_files *files, const struct ss_torch_pr
              (double)head->pause_ns / 1e6, reason.length > 0 ? ", not all: " : "",
              (int)reason.length, reason.data);
     note(files, text, now_ns);
-    if (profiles->changed != NULL) {
-        profiles->changed(profiles);
-    }
+    profiles->changed(profiles);
 }
 
 void ss_torch_files_collect(struct ss_torch_files *files, uint64_t now_ns)

@@ -20,7 +20,7 @@
 struct ss_torch_profiles {
     struct ss_record_context *context;
     uint32_t source_ref;
-    void (*changed)(struct ss_torch_profiles *profiles); /* after each window; NULL: none */
+    void (*changed)(struct ss_torch_profiles *profiles); /* after each window */
     bool is_wanted, is_refused;                          /* by the user */
     uint64_t windows, steps, events, left_out, longest_pause_ns;
     char problem[256];
