@@ -92,30 +92,29 @@ def own_class(category, name):
 
 
 def events_of(path):
-    """All with a stream, in microseconds with their decimals."""
-    found = []
-    for event in kineto_files.ranges(kineto_files.loose(path)):
-        args = event.get("args") or {}
-        if args.get("stream", -1) != -1 and event["cat"] not in ("cpu_op", "user_annotation"):
-            begin = float(event["ts"])
-            found.append((event["cat"], event["name"], begin, begin + float(event["dur"]),
-                          args.get("device", event["pid"])))
-    return found
+    """All with a stream, in microseconds since the first: exact, and in HTA's numbers. These are doubles, in
+    which begins move up and ends down to whole microseconds where the file has decimals."""
+    events = [event for event in kineto_files.ranges(kineto_files.loose(path))
+              if (event.get("args") or {}).get("stream", -1) != -1
+              and event["cat"] not in ("cpu_op", "user_annotation")]
+    base = int(min(event["ts"] for event in events))
+    exact, whole = [], []
+    for event in events:
+        what = event["cat"], event["name"]
+        device = event["args"].get("device", event["pid"])
+        begin, end = float(event["ts"]), float(event["ts"]) + float(event["dur"])
+        exact.append((*what, float(event["ts"] - base), float(event["ts"] + event["dur"] - base), device))
+        whole.append((*what, math.ceil(begin) - base, math.floor(end) - base, device))
+    return exact, whole
 
 
-def whole(events):
-    """HTA moves begins up and ends down to whole microseconds."""
-    return [(category, name, math.ceil(begin), math.floor(end), device)
-            for category, name, begin, end, device in events]
-
-
-def changes(events):
+def changes(events, whole):
     """[(what changes, the figures with this and all changes before)]"""
     work = [event for event in events if event[0] in WORK + OLD_WORK]
     odd = collections.Counter(event[0] for event in events if event[0] not in WORK + OLD_WORK)
     renamed = sorted({event[1] for event in work if hta_class(*event[:2]) != own_class(*event[:2])})
     yield ("HTA leaves out work whose call lies behind the last step or is not in the file, and doubles work whose "
-           "number several calls have", figures(whole(events), hta_class))
+           "number several calls have", figures(whole, hta_class))
     yield "HTA counts whole microseconds", figures(events, hta_class)
     yield (f"HTA counts {', '.join(f'{count} {kind}' for kind, count in odd.items())} as work",
            figures(work, hta_class))
@@ -234,7 +233,7 @@ def beside(stepscope, python, path):
     print(f"\n{path.name}: {theirs['events']:,} events, {theirs['work']:,} on {devices} device(s)")
     print(f"  HTA {seconds:.2f} s, {peak / 2**20:.0f} MiB; stepscope {own_seconds:.2f} s, {own_peak / 2**20:.0f} MiB: "
           f"{seconds / own_seconds:.0f} times faster, {peak / own_peak:.1f} times less memory")
-    unexplained, changed = 0, list(changes(events_of(path)))
+    unexplained, changed = 0, list(changes(*events_of(path)))
     for key in FIGURES:
         reasons = reasons_of(key, theirs["figures"][key], found[key], changed)
         unexplained += reasons is None
