@@ -45,11 +45,12 @@ def figures_of_device(events, class_of):
     every = [(event[2], event[3]) for event in events]
     sent, computed = ([(event[2], event[3]) for event in events if class_of(*event[:2]) == wanted]
                       for wanted in ("sent", "computed"))
-    kernels = [(event[2], event[3]) for event in events if event[0] in ("kernel", "Kernel")]
+    kernels = [event for event in events if event[0] in ("kernel", "Kernel")]
+    timed = kernels if class_of is own_class else [event for event in events if not is_memory(event[1])]
     busy, span = union(every), max(end for _, end in every) - min(begin for begin, _ in every)
     return {"busy": busy, "compute": union(computed), "other": busy - union(computed), "idle": span - busy,
             "sent": union(sent), "overlap": union(sent) + union(computed) - union(sent + computed),
-            "kernels": len(kernels), "kernel time": sum(end - begin for begin, end in kernels)}
+            "kernels": len(kernels), "kernel time": sum(event[3] - event[2] for event in timed)}
 
 
 def figures(events, class_of, by_device=False):
@@ -66,6 +67,10 @@ def figures(events, class_of, by_device=False):
 
 def is_compute(name):
     return re.match(r"(.*(Memcpy)|(Memset))|(.*Sync)", name) is None
+
+
+def is_memory(name):
+    return re.match(r"Memcpy|Memset|.*Sync", name) is not None
 
 
 def is_hta_communication(name):
@@ -94,9 +99,8 @@ def own_class(category, name):
 def events_of(path):
     """All with a stream, in microseconds since the first: exact, and in HTA's numbers. These are doubles, in
     which begins move up and ends down to whole microseconds where the file has decimals."""
-    events = [event for event in kineto_files.ranges(kineto_files.loose(path))
-              if (event.get("args") or {}).get("stream", -1) != -1
-              and event["cat"] not in ("cpu_op", "user_annotation")]
+    every = kineto_files.ranges(kineto_files.loose(path))
+    events = [event for event in every if (event.get("args") or {}).get("stream", -1) != -1]
     base = int(min(event["ts"] for event in events))
     exact, whole = [], []
     for event in events:
@@ -105,18 +109,32 @@ def events_of(path):
         begin, end = float(event["ts"]), float(event["ts"]) + float(event["dur"])
         exact.append((*what, float(event["ts"] - base), float(event["ts"] + event["dur"] - base), device))
         whole.append((*what, math.ceil(begin) - base, math.floor(end) - base, device))
-    return exact, whole
+    return exact, whole, copies_of(every, events)
 
 
-def changes(events, whole):
-    """[(what changes, the figures with this and all changes before)]"""
+def copies_of(every, events):
+    """How often HTA has each: as many times as calls until the end of the last step have its correlation."""
+    steps = [event["ts"] + event["dur"] for event in every if "ProfilerStep" in event["name"]]
+    if len({event["name"] for event in every if "ProfilerStep" in event["name"]}) < 2:
+        return [1] * len(events)
+    calls = collections.Counter(event["args"]["correlation"] for event in every
+                                if "correlation" in (event.get("args") or {})
+                                and event["args"].get("stream", -1) == -1 and event["ts"] <= max(steps))
+    return [calls[event["args"].get("correlation", -1)] for event in events]
+
+
+def changes(events, whole, copies, theirs):
+    """[(what changes, the figures with this and all changes before)]; `theirs`: the number of HTA's events."""
     work = [event for event in events if event[0] in WORK + OLD_WORK]
     odd = collections.Counter(event[0] for event in events if event[0] not in WORK + OLD_WORK)
     renamed = sorted({event[1] for event in work if hta_class(*event[:2]) != own_class(*event[:2])})
-    yield ("HTA leaves out work whose call lies behind the last step or is not in the file, and doubles work whose "
-           "number several calls have", figures(whole, hta_class))
+    if theirs == sum(copies) != len(events) or 0 in copies and theirs == sum(copies):
+        reasons = ((copies.count(0), "leaves out {} works whose call lies behind the last step or is not in the file"),
+                   (sum(count > 1 for count in copies), "has {} works several times, whose number several calls have"))
+        yield ("HTA " + " and ".join(text.format(f"{count:,}") for count, text in reasons if count),
+               figures(whole, hta_class))
     yield "HTA counts whole microseconds", figures(events, hta_class)
-    yield (f"HTA counts {', '.join(f'{count} {kind}' for kind, count in odd.items())} as work",
+    yield (f"HTA counts {', '.join(f'{count:,} {kind}' for kind, count in odd.items())} with a stream as work",
            figures(work, hta_class))
     yield (f"HTA recognises computation by names of its own: {len(renamed)} differ, such as {''.join(renamed[:1])[:60]}",
            figures(work, own_class))
@@ -139,7 +157,7 @@ def worker(path):
     overlap = analysis.get_comm_comp_overlap(visualize=False).iloc[0]["comp_comm_overlap_pctg"]
     _, kernels = analysis.get_gpu_kernel_breakdown(visualize=False, num_kernels=100000,
                                                    duration_ratio=1.0)
-    kernels = kernels[~kernels["name"].str.match(r"Memcpy|Memset|.*Sync")]
+    kernels = kernels[~kernels["name"].map(is_memory)]
     frame = analysis.t.traces[0]
     names = analysis.t.symbol_table.get_sym_table()
     work = frame[frame["stream"].ne(-1)]
@@ -233,7 +251,7 @@ def beside(stepscope, python, path):
     print(f"\n{path.name}: {theirs['events']:,} events, {theirs['work']:,} on {devices} device(s)")
     print(f"  HTA {seconds:.2f} s, {peak / 2**20:.0f} MiB; stepscope {own_seconds:.2f} s, {own_peak / 2**20:.0f} MiB: "
           f"{seconds / own_seconds:.0f} times faster, {peak / own_peak:.1f} times less memory")
-    unexplained, changed = 0, list(changes(*events_of(path)))
+    unexplained, changed = 0, list(changes(*events_of(path), theirs["work"]))
     for key in FIGURES:
         reasons = reasons_of(key, theirs["figures"][key], found[key], changed)
         unexplained += reasons is None
