@@ -13,7 +13,7 @@
 #include "model/importer.h"
 #include "view/text_table.h"
 
-enum { KEY_WIDTH = 18 };
+enum { KEY_WIDTH = 18, SHOWN_FILES = 32 };
 
 bool ss_info_is_of_model(const char *path)
 {
@@ -129,11 +129,15 @@ static void print_runs(const struct ss_model *model, const struct ss_info_style 
     }
 }
 
-static void print_inputs(const struct ss_model *model, const struct ss_info_style *style)
+static void print_inputs(const struct ss_model *model, const struct ss_info_style *style,
+                         bool shows_all)
 {
-    for (size_t i = 0; i < model->inputs.count; i++) {
+    size_t count = model->inputs.count, hidden = 0;
+    for (size_t i = 0; i < count; i++) {
         const struct ss_model_input *input = &model->inputs.data[i];
-        if (model->inputs.count > 1 || model->runs.count > 0) {
+        bool is_shown = shows_all || i < SHOWN_FILES || is_unclosed(input);
+        hidden += !is_shown;
+        if (is_shown && (count > 1 || model->runs.count > 0)) {
             print_text(model, style, is_unclosed(input) ? "file, cut short" : "file", input->path);
         }
         if (i == 0 || input->tool != model->inputs.data[i - 1].tool) {
@@ -145,6 +149,10 @@ static void print_inputs(const struct ss_model *model, const struct ss_info_styl
                     input->skipped.events, input->skipped.first_offset,
                     ss_model_text(model, input->skipped.reason));
         }
+    }
+    if (hidden > 0) {
+        print_key(style, "");
+        fprintf(ss_stdout(), "and %zu more files: --all\n", hidden);
     }
 }
 
@@ -258,7 +266,7 @@ void ss_info_model_print(const struct ss_model *model, const char *path,
     fprintf(ss_stdout(), "%s%s%s\n", style.bold, clean, style.off);
     ss_free(clean);
     print_runs(model, &style);
-    print_inputs(model, &style);
+    print_inputs(model, &style, options->all_threads);
     print_counts(model, &style);
     print_processes(model, options, &style);
     print_devices(model, options, &style);

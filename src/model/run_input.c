@@ -74,6 +74,31 @@ bool ss_run_manifest_parse(const char *text, size_t length, struct ss_run_manife
     return has_run_id && (manifest->is_of_nodes || strcmp(files, "ranks") == 0);
 }
 
+static bool has_part(const char *folder, const char *part)
+{
+    struct ss_strbuf path;
+    struct stat info;
+    ss_strbuf_init(&path, MOST_PATH_BYTES);
+    ss_strbuf_append_format(&path, "%s/%s", folder, part);
+    bool has = stat(path.data, &info) == 0 && S_ISDIR(info.st_mode);
+    ss_strbuf_fini(&path);
+    return has;
+}
+
+/* All recorders were killed before one of them wrote the manifest, or it was lost. */
+static bool is_without_manifest(const char *folder, struct ss_run_input *run)
+{
+    static const char ending[] = ".stepscope";
+    size_t length = strlen(folder);
+    while (length > 0 && folder[length - 1] == '/') {
+        length--;
+    }
+    bool is_named = length >= sizeof ending - 1 &&
+                    memcmp(folder + length - (sizeof ending - 1), ending, sizeof ending - 1) == 0;
+    run->manifest.is_of_nodes = has_part(folder, "nodes");
+    return is_named && (run->manifest.is_of_nodes || has_part(folder, "ranks"));
+}
+
 bool ss_run_input_open(const char *folder, struct ss_run_input *run)
 {
     struct ss_strbuf path;
@@ -83,7 +108,7 @@ bool ss_run_input_open(const char *folder, struct ss_run_input *run)
     int fd = open(path.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     ss_strbuf_fini(&path);
     if (fd < 0) {
-        return false;
+        return is_without_manifest(folder, run);
     }
     char *text = ss_alloc(MOST_MANIFEST_BYTES);
     ssize_t got = read(fd, text, MOST_MANIFEST_BYTES);
@@ -182,24 +207,38 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *sam
     return SS_E_GONE; /* the attributes come before */
 }
 
+/* Of "r00042.pftrace" or "n00001-a1.pftrace"; false: of a node without a number. */
+static bool number_of(const struct ss_run_input *run, const char *path, uint32_t *number)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    unsigned parsed = 0;
+    bool has = sscanf(name, run->manifest.is_of_nodes ? "n%9u" : "r%9u", &parsed) == 1;
+    *number = parsed;
+    return has;
+}
+
 bool ss_run_input_has(const struct ss_run_input *run, const char *path)
 {
     static const struct ss_trace_visitor visitor = {.attribute = on_attribute, .sample = on_sample};
     struct head head = {.run_id = run->manifest.run_id};
     struct ss_trace_summary summary = {0};
     struct ss_error ignored;
-    ss_trace_read(path, &visitor, &head, &summary, &ignored);
+    uint32_t number, size = run->manifest.world_size;
+    if (size > 0 && number_of(run, path, &number) && number >= size) {
+        return false;
+    }
+    if (run->manifest.run_id[0] != '\0') {
+        ss_trace_read(path, &visitor, &head, &summary, &ignored);
+    }
     return !head.is_other;
 }
 
-/* "r00042.pftrace", "n00001-a1.pftrace"; of nodes without a number: UINT32_MAX. */
 void ss_run_input_loaded(struct ss_run_input *run, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-    unsigned number;
+    uint32_t number;
     run->loaded++;
-    if (sscanf(name, run->manifest.is_of_nodes ? "n%9u" : "r%9u", &number) == 1) {
-        ss_vec_push(&run->found, (uint32_t)number);
+    if (number_of(run, path, &number)) {
+        ss_vec_push(&run->found, number);
     }
 }
 
@@ -289,11 +328,19 @@ static void put_row(const struct ss_run_input *run, const char *folder, const st
     ss_strbuf_fini(&text);
 }
 
+/* Whether all ranks of all nodes were to be recorded. Without a manifest that is not known. */
+static bool is_of_all(const struct ss_run_manifest *manifest)
+{
+    return manifest->launcher[0] != '\0' && manifest->ranks[0] == '\0' && manifest->max_ranks == 0;
+}
+
 void ss_run_input_finish(const struct ss_run_input *run, const char *folder, struct ss_model *model)
 {
+    const struct ss_run_manifest *manifest = &run->manifest;
     struct ranks ranks;
-    uint32_t size = run->manifest.world_size < MOST_RANKS ? run->manifest.world_size : 0;
-    if (run->manifest.is_of_nodes) {
+    uint32_t size = manifest->world_size < MOST_RANKS ? manifest->world_size : 0;
+    bool is_by_processes = manifest->is_of_nodes || size == 0;
+    if (is_by_processes) {
         size = add_ranks_of_processes(model, &ranks);
     } else {
         ranks = (struct ranks){ss_alloc_zero(size + 1, sizeof(bool)), size};
@@ -304,9 +351,8 @@ void ss_run_input_finish(const struct ss_run_input *run, const char *folder, str
         }
     }
     bool *expected = ss_alloc_zero(size + 1, sizeof *expected);
-    if (run->manifest.is_of_nodes) {
-        bool is_whole = run->manifest.ranks[0] == '\0' && run->manifest.max_ranks == 0;
-        memset(expected, is_whole, size * sizeof *expected);
+    if (is_by_processes) {
+        memset(expected, is_of_all(manifest), size * sizeof *expected);
     } else {
         find_expected(run, expected, size);
     }

@@ -213,14 +213,31 @@ static enum ss_status put_json(const char *path, json_t *document, struct ss_err
     return status;
 }
 
+/* The rank that was to write it may have been killed. */
+static bool has_manifest(const struct ss_run_folder *run)
+{
+    struct ss_strbuf path;
+    ss_strbuf_init(&path, MOST_PATH_BYTES);
+    ss_strbuf_append_format(&path, "%s/run.json", run->folder);
+    bool has = access(path.data, F_OK) == 0;
+    ss_strbuf_fini(&path);
+    return has;
+}
+
+/* One rank of each node writes the manifest, so that a thousand ranks are no burden for the file
+ * system; of selected ranks, which may be none of these, each does. */
+static bool writes_manifest(const struct ss_run_folder *run)
+{
+    return run->selection->count > 0 || !run->facts.has[SS_LOCAL_RANK] ||
+           run->facts.numbers[SS_LOCAL_RANK] == 0;
+}
+
 /* Every recorder of the run writes the same: nothing in it is of one rank. */
-enum ss_status ss_run_folder_create(const struct ss_run_folder *run, struct ss_error *err)
+static enum ss_status put_manifest(const struct ss_run_folder *run, struct ss_error *err)
 {
     struct ss_strbuf path, id;
     const struct ss_rank_facts *facts = &run->facts;
     bool has_number = facts->has[SS_RANK];
-    SS_TRY(ss_name_check_writable(run->trace, err));
-    unlink(run->piece); /* of an earlier run, or of an earlier try of this one */
     ss_strbuf_init(&path, MOST_PATH_BYTES);
     ss_strbuf_init(&id, SS_RUN_ID_BYTES);
     ss_strbuf_append_format(&path, "%s/run.json", run->folder);
@@ -236,6 +253,13 @@ enum ss_status ss_run_folder_create(const struct ss_run_folder *run, struct ss_e
     ss_strbuf_fini(&id);
     ss_strbuf_fini(&path);
     return status;
+}
+
+enum ss_status ss_run_folder_create(const struct ss_run_folder *run, struct ss_error *err)
+{
+    SS_TRY(ss_name_check_writable(run->trace, err));
+    unlink(run->piece); /* of an earlier run, or of an earlier try of this one */
+    return writes_manifest(run) ? put_manifest(run, err) : SS_OK;
 }
 
 static void put_end(json_t *document, const struct ss_record_result *result)
@@ -271,5 +295,6 @@ enum ss_status ss_run_folder_finish(const struct ss_run_folder *run,
                   (double)(figures->end_ns - figures->start_ns) / 1e9);
     ss_strbuf_fini(&id);
     put_end(document, result);
-    return put_json(run->piece, document, err);
+    SS_TRY(put_json(run->piece, document, err));
+    return has_manifest(run) ? SS_OK : put_manifest(run, err);
 }

@@ -3,7 +3,8 @@
  * The folder of a run, NAME.stepscope, that the recorders of all its ranks share without a word to
  * each other (docs/many-ranks.md):
  *
- *   run.json                 what all of them know: every recorder writes the same bytes
+ *   run.json                 what all of them know: one recorder of each node writes it, all the
+ *                            same bytes
  *   ranks/r00042.pftrace     the recording of rank 42; nodes/n00001.pftrace of a recorder of the
  *   ranks/r00042.json        ranks of a node; .json: what became of it, written once, at its end
  *

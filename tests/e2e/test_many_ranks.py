@@ -185,6 +185,15 @@ def test_large_runs_and_restarts_have_names_of_their_own(stepscope, python, tmp_
     assert run["missing_ranks"] == "0-1041, 1043-2047" and run["missing_rank_count"] == 2047
 
 
+def test_a_run_without_its_manifest_is_read(stepscope, run_all, tmp_path):
+    run_all("-o", tmp_path / "x.stepscope", ranks=range(2), size=2, nodes=1)
+    (tmp_path / "x.stepscope" / "run.json").unlink()
+    found = info(stepscope, tmp_path / "x.stepscope")
+    assert (found["runs"][0]["files"], found["runs"][0]["world_size"]) == (2, 2)
+    assert found["state"] == "complete"
+    assert sorted(process["rank"] for process in found["processes"]) == [0, 1]
+
+
 def test_two_writers_of_one_path_and_one_that_was_killed(stepscope, target, python, tmp_path):
     out = tmp_path / "one.pftrace"
     first = start(stepscope, task(0), "-q", "-o", out, "--", *target.command)
@@ -228,3 +237,16 @@ def test_srun_inside_is_pointed_out(stepscope, tmp_path):
     (tmp_path / "srun").chmod(0o755)
     done = stepscope("record", "-o", tmp_path / "x.pftrace", "--", tmp_path / "srun", status=0)
     assert "put stepscope behind it" in done.stderr
+
+
+def test_windows_of_all_ranks_are_in_one_folder(stepscope, package, python, tmp_path):
+    started = [start(stepscope, {**task(rank, size=2), "PYTHONPATH": str(package)}, "--per-window",
+                     "--schedule", "wait=1,warmup=0,active=2,repeat=2", "--", python,
+                     WORKLOADS / "scheduled.py", "7", cwd=tmp_path) for rank in range(2)]
+    for one in started:
+        assert one.wait(60) == 0, one.stderr.read()
+    folder, = tmp_path.iterdir()
+    assert folder.name == "scheduled-7.0.stepscope"
+    assert sorted(name.split("-")[0] + name.rpartition("-")[2] for name in files(folder)) == [
+        f"rank{rank}window0000{window}.pftrace" for rank in range(2) for window in range(2)]
+    assert stepscope("report", folder).stdout
