@@ -239,30 +239,36 @@ struct folder_export {
     uint64_t bytes;
     unsigned written, skipped;
     bool has_traces; /* else files of other tools are written, whose times are their own */
+    int deepest;     /* of folders in folders: those of a run */
 };
 
-static enum ss_status rewrite_entry(const struct ss_format_row *format, const char *input,
-                                    const char *output, const char *name,
-                                    struct folder_export *done, struct ss_error *err)
+static enum ss_status rewrite_entries(const struct ss_format_row *format, const char *input,
+                                      const char *output, int depth, struct folder_export *done,
+                                      struct ss_error *err);
+
+static enum ss_status rewrite_entry(const struct ss_format_row *format, const char *in,
+                                    const char *out, int depth, struct folder_export *done,
+                                    struct ss_error *err)
 {
-    char *in = path_in(input, name), *out = path_in(output, name);
+    struct stat info;
     uint64_t bytes = 0;
-    enum ss_status status = SS_OK;
-    bool is_trace = ss_importer_of_file(in) == &ss_importer_trace;
-    if (is_trace || (!done->has_traces && is_import(in))) {
-        struct ss_first_time first = {0};
-        if (is_trace) {
-            ss_importer_trace.read_first_time(&done->axis, in, &first);
-        }
-        status = rewrite_file(format, in, out, first.shift_ns, &bytes, err);
-        done->written++;
-        done->bytes += bytes;
-    } else {
-        struct stat info;
-        done->skipped += stat(in, &info) != 0 || S_ISREG(info.st_mode);
+    bool is_known = lstat(in, &info) == 0;
+    if (is_known && S_ISDIR(info.st_mode)) {
+        return depth < done->deepest ? rewrite_entries(format, in, out, depth + 1, done, err)
+                                     : SS_OK;
     }
-    ss_free(in);
-    ss_free(out);
+    bool is_trace = ss_importer_of_file(in) == &ss_importer_trace;
+    if (!is_trace && (done->has_traces || !is_import(in))) {
+        done->skipped += !is_known || S_ISREG(info.st_mode);
+        return SS_OK;
+    }
+    struct ss_first_time first = {0};
+    if (is_trace) {
+        ss_importer_trace.read_first_time(&done->axis, in, &first);
+    }
+    enum ss_status status = rewrite_file(format, in, out, first.shift_ns, &bytes, err);
+    done->written++;
+    done->bytes += bytes;
     return status;
 }
 
@@ -277,10 +283,9 @@ static bool has_traces(const char *folder, struct dirent *const *entries, int co
     return has_any;
 }
 
-/* Rewrites each trace of a folder to a file of the same name, on the time axis of the first: pids
- * of several machines in one file would be one process each for a viewer. */
-static enum ss_status rewrite_folder(const char *input, const char *output,
-                                     const struct ss_format_row *format, struct ss_error *err)
+static enum ss_status rewrite_entries(const struct ss_format_row *format, const char *input,
+                                      const char *output, int depth, struct folder_export *done,
+                                      struct ss_error *err)
 {
     struct dirent **entries = NULL;
     int count = scandir(input, &entries, NULL, versionsort);
@@ -288,19 +293,41 @@ static enum ss_status rewrite_folder(const char *input, const char *output,
         return ss_fail_errno(err, errno, "cannot open folder %s", input);
     }
     enum ss_status status = SS_OK;
-    struct folder_export done = {0};
     if (mkdir(output, 0777) != 0 && errno != EEXIST) {
         status = ss_fail_errno(err, errno, "cannot create the folder %s", output);
     }
-    ss_model_init(&done.axis);
-    done.has_traces = has_traces(input, entries, count);
+    done->has_traces = done->deepest > 0 || has_traces(input, entries, count);
     for (int i = 0; i < count; i++) {
         if (status == SS_OK && entries[i]->d_name[0] != '.') {
-            status = rewrite_entry(format, input, output, entries[i]->d_name, &done, err);
+            char *in = path_in(input, entries[i]->d_name);
+            char *out = path_in(output, entries[i]->d_name);
+            status = rewrite_entry(format, in, out, depth, done, err);
+            ss_free(in);
+            ss_free(out);
         }
         ss_free(entries[i]); /* by scandir */
     }
     ss_free(entries);
+    return status;
+}
+
+/* ranks/r00042.pftrace and ranks/001/r01042.pftrace */
+static int depth_of_run(const char *folder)
+{
+    char *manifest = path_in(folder, "run.json");
+    bool is_run = access(manifest, F_OK) == 0;
+    ss_free(manifest);
+    return is_run ? 2 : 0;
+}
+
+/* Rewrites each trace of a folder to a file of the same name, on the time axis of the first: pids
+ * of several machines in one file would be one process each for a viewer. */
+static enum ss_status rewrite_folder(const char *input, const char *output,
+                                     const struct ss_format_row *format, struct ss_error *err)
+{
+    struct folder_export done = {.deepest = depth_of_run(input)};
+    ss_model_init(&done.axis);
+    enum ss_status status = rewrite_entries(format, input, output, 0, &done, err);
     ss_model_fini(&done.axis);
     if (status == SS_OK && done.written == 0) {
         rmdir(output);
@@ -311,7 +338,7 @@ static enum ss_status rewrite_folder(const char *input, const char *output,
         snprintf(where, sizeof where, "%u files into %s", done.written, output);
         print_written(where, format, done.bytes);
     }
-    if (done.skipped > 0) {
+    if (done.skipped > 0 && done.deepest == 0) {
         fprintf(ss_stderr(), "stepscope export: skipped %u files that are not traces\n",
                 done.skipped);
     }

@@ -78,6 +78,9 @@ def test_ranks_record_into_one_folder_with_one_summary(stepscope, run_all, tmp_p
     chrome = tmp_path / "run.json"
     stepscope("export", "--to", "chrome", folder, "-o", chrome)
     assert all(f"rank {rank}" in chrome.read_text() for rank in range(4))
+    stepscope("export", "--to", "perfetto-compat", folder, "-o", tmp_path / "compat")
+    assert files(tmp_path / "compat") == [f"ranks/r0000{rank}.pftrace" for rank in range(4)]
+    stepscope("diff", folder, folder)
 
 
 def test_one_rank_alone_keeps_its_file(stepscope, run_all, tmp_path):

@@ -50,7 +50,7 @@ def advice_of(stepscope, recording, name):
 
 @contextlib.contextmanager
 def unless(is_busy):
-    """Whoever waits for a core as well, waits for what it wants in another share of the time."""
+    """A program that waits for a core as well waits for other things in another share of its time."""
     try:
         yield
     except AssertionError:
