@@ -19,26 +19,38 @@ static const struct ss_model_input *input_of(const struct ss_model *model, uint3
 /* Whether the error of one clock against the other is not in the recordings. */
 static bool is_by_wall(const struct ss_model *model, uint32_t a, uint32_t b)
 {
-    const struct ss_model_input *of_a = input_of(model, a), *of_b = input_of(model, b);
-    if (of_a == of_b) {
+    const struct ss_model_input *inputs[] = {input_of(model, a), input_of(model, b)};
+    if (inputs[0] == inputs[1] || (inputs[0]->kind != SS_INPUT_IMPORT &&
+                                   inputs[0]->clock_domain == inputs[1]->clock_domain)) {
         return false;
     }
-    bool is_import = of_a->kind == SS_INPUT_IMPORT || of_b->kind == SS_INPUT_IMPORT;
-    const struct ss_model_clock_domain *domains = model->clock_domains.data;
-    return is_import || (of_a->clock_domain != of_b->clock_domain &&
-                         (domains[of_a->clock_domain].mapping == SS_CLOCK_BY_WALL ||
-                          domains[of_b->clock_domain].mapping == SS_CLOCK_BY_WALL));
+    for (size_t i = 0; i < 2; i++) {
+        const struct ss_model_clock_domain *domain =
+            &model->clock_domains.data[inputs[i]->clock_domain];
+        if ((inputs[i]->kind == SS_INPUT_IMPORT && !inputs[i]->alignment.is_fitted) ||
+            domain->mapping == SS_CLOCK_BY_WALL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is known of it: by readings, and of fitted inputs by collectives. */
+static uint64_t known_error_ns(const struct ss_model *model, const struct ss_model_input *input)
+{
+    return input->alignment.is_fitted ? input->alignment.error_ns
+                                      : model->clock_domains.data[input->clock_domain].error_ns;
 }
 
 uint64_t ss_collectives_error_ns(const struct ss_collectives *collectives,
                                  const struct ss_model *model, uint32_t a, uint32_t b)
 {
     const struct ss_model_input *of_a = input_of(model, a), *of_b = input_of(model, b);
-    const struct ss_model_clock_domain *domains = model->clock_domains.data;
-    uint64_t error_ns = 0;
-    if (of_a != of_b && of_a->clock_domain != of_b->clock_domain) {
-        error_ns = domains[of_a->clock_domain].error_ns + domains[of_b->clock_domain].error_ns;
-    }
+    bool is_one_clock =
+        of_a == of_b || (of_a->clock_domain == of_b->clock_domain &&
+                         of_a->kind != SS_INPUT_IMPORT && of_b->kind != SS_INPUT_IMPORT);
+    uint64_t error_ns =
+        is_one_clock ? 0 : known_error_ns(model, of_a) + known_error_ns(model, of_b);
     return is_by_wall(model, a, b) && collectives->ends_ns > error_ns ? collectives->ends_ns
                                                                       : error_ns;
 }

@@ -31,21 +31,7 @@ struct ss_strview ss_rank_call_kind(const struct ss_model *model, const struct s
 
 bool ss_rank_call_synchronises(const struct ss_model *model, const struct ss_rank_call *call)
 {
-    static const char *const one_way[] = {"broadcast", "reduce",     "scatter",    "gather",
-                                          "Broadcast", "_broadcast", "_reduce_oop"};
-    static const char *const kernels[] = {"Kernel_Broadcast", "Kernel_Reduce_"};
-    struct ss_strview kind = ss_rank_call_kind(model, call);
-    for (size_t i = 0; i < sizeof one_way / sizeof *one_way; i++) {
-        if (ss_strview_equal(kind, ss_strview_of(one_way[i]))) {
-            return false;
-        }
-    }
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        if (memmem(kind.data, kind.length, kernels[i], strlen(kernels[i])) != NULL) {
-            return false;
-        }
-    }
-    return true;
+    return ss_collective_flow_of(ss_rank_call_kind(model, call)) == SS_FLOW_ALL;
 }
 
 int64_t ss_rank_call_bytes(const struct ss_model *model, const struct ss_rank_call *call)
@@ -64,18 +50,6 @@ int64_t ss_rank_call_bytes(const struct ss_model *model, const struct ss_rank_ca
 }
 
 /* --- collecting ------------------------------------------------------------------------------- */
-
-static bool is_transfer_between_two(struct ss_strview kind)
-{
-    static const char *const kinds[] = {"send",  "recv",          "isend",
-                                        "irecv", "recvAnysource", "send/recv"};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (ss_strview_equal(kind, ss_strview_of(kinds[i]))) {
-            return true;
-        }
-    }
-    return false;
-}
 
 static void set_group(struct ss_rank_call *call, const struct ss_model *model)
 {
@@ -104,7 +78,10 @@ static void add(struct ss_rank_calls *calls, const struct ss_model *model, uint3
                                 .process = process,
                                 .name = model->paths.data[row->path].name};
     set_group(&call, model);
-    if (!is_transfer_between_two(ss_rank_call_kind(model, &call))) {
+    if (model->inputs.count > 0 &&
+        model->inputs.data[model->processes.data[process].input].alignment.is_contradictory) {
+        calls->unaligned++;
+    } else if (ss_collective_flow_of(ss_rank_call_kind(model, &call)) != SS_FLOW_OF_TWO) {
         ss_vec_push(&calls->rows, call);
     }
 }
@@ -127,14 +104,10 @@ static void collect_works(struct ss_rank_calls *calls, const struct ss_model *mo
 /* Recordings of version 0.1.0 have no kinds of names. */
 static bool is_on_host(const struct ss_model *model, const struct ss_model_range *range)
 {
-    static const char *const queued[] = {"nccl:", "xccl:"};
     const struct ss_model_name *name = &model->names.data[model->paths.data[range->path].name];
     struct ss_strview text = ss_intern_get(&model->strings, name->text);
-    for (size_t i = 0; i < sizeof queued / sizeof *queued; i++) {
-        size_t length = strlen(queued[i]);
-        if (text.length >= length && memcmp(text.data, queued[i], length) == 0) {
-            return false;
-        }
+    if (ss_collective_is_queued(text)) {
+        return false;
     }
     return name->type == SS_EVENT_TYPE_collective ||
            (name->type == SS_EVENT_TYPE_NONE && ss_collective_scope(text));

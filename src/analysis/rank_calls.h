@@ -25,6 +25,7 @@ struct ss_rank_call {
 struct ss_rank_calls {
     struct ss_vec_of(struct ss_rank_call) rows; /* by group, sequence, process */
     bool is_of_devices;
+    size_t unaligned;  /* calls of ranks whose clock fits no other: left out */
     bool is_ambiguous; /* without numbers, and a process has them on several devices */
 };
 

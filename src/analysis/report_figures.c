@@ -42,11 +42,12 @@ static void put_clock(const struct ss_model_clock_domain *clock, struct ss_figur
     static const char *const mappings[] = {[SS_CLOCK_UNMAPPED] = "none",
                                            [SS_CLOCK_IS_AXIS] = "axis",
                                            [SS_CLOCK_BY_SHARED_WALL] = "shared wall clock",
-                                           [SS_CLOCK_BY_WALL] = "wall clock"};
+                                           [SS_CLOCK_BY_WALL] = "wall clock",
+                                           [SS_CLOCK_BY_COLLECTIVES] = "collectives"};
     struct ss_figure *object = ss_figure_put_object(parent, "clock");
     ss_figure_put_text(object, "mapping", mappings[clock->mapping]);
     ss_figure_put_integer(object, "shift_ns", clock->shift_ns);
-    if (clock->mapping == SS_CLOCK_IS_AXIS || clock->mapping == SS_CLOCK_BY_SHARED_WALL) {
+    if (clock->mapping != SS_CLOCK_UNMAPPED && clock->mapping != SS_CLOCK_BY_WALL) {
         ss_figure_put_count(object, "error_ns", clock->error_ns);
     } else {
         ss_figure_put_null(object, "error_ns");

@@ -223,3 +223,41 @@ bool ss_collective_scope(struct ss_strview name)
         {"xccl:*", SS_EVENT_TYPE_collective}, {"c10d::*", SS_EVENT_TYPE_collective}};
     return type_in(scopes, COUNT_OF(scopes), name, SS_EVENT_TYPE_NONE) == SS_EVENT_TYPE_collective;
 }
+
+enum ss_collective_flow ss_collective_flow_of(struct ss_strview name)
+{
+    static const struct {
+        const char *pattern;
+        enum ss_collective_flow flow;
+    } flows[] = {
+        {"send*", SS_FLOW_OF_TWO},
+        {"recv*", SS_FLOW_OF_TWO},
+        {"isend", SS_FLOW_OF_TWO},
+        {"irecv", SS_FLOW_OF_TWO},
+        {"broadcast*", SS_FLOW_FROM_ROOT},
+        {"_broadcast*", SS_FLOW_FROM_ROOT},
+        {"scatter*", SS_FLOW_FROM_ROOT},
+        {"reduce", SS_FLOW_TO_ROOT},
+        {"_reduce_oop", SS_FLOW_TO_ROOT},
+        {"gather*", SS_FLOW_TO_ROOT},
+        {"*ncclDevKernel_Broadcast*", SS_FLOW_FROM_ROOT},
+        {"*ncclKernel_Broadcast*", SS_FLOW_FROM_ROOT},
+        {"*ncclDevKernel_Reduce_*", SS_FLOW_TO_ROOT},
+        {"*ncclKernel_Reduce_*", SS_FLOW_TO_ROOT},
+    };
+    const char *colon = memrchr(name.data, ':', name.length);
+    if (colon != NULL && ss_collective_scope(name)) {
+        name = (struct ss_strview){colon + 1, name.length - (size_t)(colon + 1 - name.data)};
+    }
+    for (size_t i = 0; i < COUNT_OF(flows); i++) {
+        if (fits(flows[i].pattern, name)) {
+            return flows[i].flow;
+        }
+    }
+    return SS_FLOW_ALL;
+}
+
+bool ss_collective_is_queued(struct ss_strview scope)
+{
+    return fits("nccl:*", scope) || fits("xccl:*", scope);
+}

@@ -31,6 +31,19 @@ struct ss_device_memories ss_device_memories_of(struct ss_strview name);
  */
 enum ss_quantity ss_device_counter_quantity(struct ss_strview name);
 
+/* Which ranks of a collective wait for which: a rank leaves after those that it waits for have
+ * entered. */
+enum ss_collective_flow {
+    SS_FLOW_ALL,       /* all for all */
+    SS_FLOW_FROM_ROOT, /* all for the root: broadcast, scatter */
+    SS_FLOW_TO_ROOT,   /* the root for all: reduce, gather */
+    SS_FLOW_OF_TWO     /* no collective: send, receive */
+};
+/* By a kind ("broadcast"), a scope ("gloo:broadcast"), or the name of a kernel. */
+enum ss_collective_flow ss_collective_flow_of(struct ss_strview name);
+/* True for scopes in which the host only queues the collective. */
+bool ss_collective_is_queued(struct ss_strview scope);
+
 /* True for the scopes with which torch.distributed's backends record their collectives. */
 bool ss_collective_scope(struct ss_strview name);
 

@@ -103,6 +103,58 @@ static void print_text(const struct ss_model *model, const struct ss_info_style 
     }
 }
 
+/* How the times of an input lie on the common axis; NULL: there is only one clock, or no times. */
+static const char *clock_mapping(const struct ss_model *model, const struct ss_model_input *input)
+{
+    static const char *const mappings[] = {
+        [SS_CLOCK_IS_AXIS] = "the common axis",
+        [SS_CLOCK_BY_SHARED_WALL] = "by the wall clock of its machine",
+        [SS_CLOCK_BY_WALL] = "by the wall clock, whose error is unknown",
+        [SS_CLOCK_BY_COLLECTIVES] = "by collectives"};
+    bool is_one = model->clock_domains.count <= 2 && !input->alignment.is_fitted &&
+                  !input->alignment.is_contradictory;
+    return is_one                              ? NULL
+           : input->alignment.is_contradictory ? "contradicts its collectives: not aligned"
+           : input->alignment.is_fitted
+               ? mappings[SS_CLOCK_BY_COLLECTIVES]
+               : mappings[model->clock_domains.data[input->clock_domain].mapping];
+}
+
+/* From the clock to the axis, in all. */
+static int64_t clock_offset_ns(const struct ss_model *model, const struct ss_model_input *input)
+{
+    return (int64_t)((uint64_t)model->clock_domains.data[input->clock_domain].shift_ns +
+                     (uint64_t)input->alignment.offset_ns);
+}
+
+static uint64_t clock_error_ns(const struct ss_model *model, const struct ss_model_input *input)
+{
+    return input->alignment.is_fitted ? input->alignment.error_ns
+                                      : model->clock_domains.data[input->clock_domain].error_ns;
+}
+
+static void print_clock(const struct ss_model *model, const struct ss_model_input *input,
+                        const struct ss_info_style *style)
+{
+    const struct ss_model_alignment *alignment = &input->alignment;
+    const char *mapping = clock_mapping(model, input);
+    if (mapping == NULL) {
+        return;
+    }
+    print_key(style, "clock");
+    fprintf(ss_stdout(), "%s", mapping);
+    if (!alignment->is_contradictory && clock_offset_ns(model, input) != 0) {
+        fprintf(ss_stdout(), ": offset %+.6f s, within %.1f µs",
+                (double)clock_offset_ns(model, input) / 1e9,
+                (double)clock_error_ns(model, input) / 1e3);
+    }
+    if (alignment->is_fitted) {
+        fprintf(ss_stdout(), "; drift %+.1f ppm; %zu bounds, %zu segment%s", alignment->drift * 1e6,
+                alignment->bounds, alignment->segments, alignment->segments == 1 ? "" : "s");
+    }
+    fputc('\n', ss_stdout());
+}
+
 static void print_runs(const struct ss_model *model, const struct ss_info_style *style)
 {
     for (size_t i = 0; i < model->runs.count; i++) {
@@ -139,6 +191,9 @@ static void print_inputs(const struct ss_model *model, const struct ss_info_styl
         hidden += !is_shown;
         if (is_shown && (count > 1 || model->runs.count > 0)) {
             print_text(model, style, is_unclosed(input) ? "file, cut short" : "file", input->path);
+        }
+        if (is_shown) {
+            print_clock(model, input, style);
         }
         if (i == 0 || input->tool != model->inputs.data[i - 1].tool) {
             print_text(model, style, "recorded by", input->tool);
@@ -285,6 +340,21 @@ static json_t *text_json(const struct ss_model *model, uint32_t string)
     return value;
 }
 
+static json_t *clock_json(const struct ss_model *model, const struct ss_model_input *input)
+{
+    const struct ss_model_alignment *alignment = &input->alignment;
+    const char *mapping = clock_mapping(model, input);
+    if (mapping == NULL) {
+        return json_null();
+    }
+    return json_pack("{s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:b}", "mapping", mapping, "offset_ns",
+                     (json_int_t)clock_offset_ns(model, input), "fitted_offset_ns",
+                     (json_int_t)alignment->offset_ns, "error_ns",
+                     (json_int_t)clock_error_ns(model, input), "drift_ppm", alignment->drift * 1e6,
+                     "bounds", (json_int_t)alignment->bounds, "segments",
+                     (json_int_t)alignment->segments, "is_aligned", !alignment->is_contradictory);
+}
+
 static json_t *inputs_json(const struct ss_model *model)
 {
     json_t *list = json_array();
@@ -292,9 +362,10 @@ static json_t *inputs_json(const struct ss_model *model)
         const struct ss_model_input *input = &model->inputs.data[i];
         json_array_append_new(
             list,
-            json_pack("{s:o,s:o,s:I,s:I,s:I,s:b}", "path", text_json(model, input->path), "tool",
-                      text_json(model, input->tool), "events", (json_int_t)input->summary.events,
-                      "samples", (json_int_t)input->samples, "skipped_events",
+            json_pack("{s:o,s:o,s:o,s:I,s:I,s:I,s:b}", "clock", clock_json(model, input), "path",
+                      text_json(model, input->path), "tool", text_json(model, input->tool),
+                      "events", (json_int_t)input->summary.events, "samples",
+                      (json_int_t)input->samples, "skipped_events",
                       (json_int_t)input->skipped.events, "cut", input->skipped.is_cut));
     }
     return list;

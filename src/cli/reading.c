@@ -155,9 +155,10 @@ enum ss_status ss_reading_newest(const struct ss_arguments *arguments,
 
 /* How inputs with times relate to the common time axis. */
 struct axis_counts {
-    size_t recordings;                  /* with times of their own */
-    size_t by_shared_wall, by_wall;     /* see enum ss_clock_mapping */
-    uint64_t shared_error_ns, error_ns; /* the largest of each */
+    size_t recordings;                              /* with times of their own */
+    size_t by_shared_wall, by_wall, by_collectives; /* see enum ss_clock_mapping */
+    size_t contradictory;
+    uint64_t shared_error_ns, error_ns, fitted_error_ns; /* the largest of each */
 };
 
 /* "0.1 µs", "12.5 ms". */
@@ -184,10 +185,14 @@ static struct axis_counts count_axes(const struct ss_model *model)
         if (domain->mapping == SS_CLOCK_BY_SHARED_WALL) {
             counts.by_shared_wall++;
             counts.shared_error_ns = larger(counts.shared_error_ns, domain->error_ns);
+        } else if (domain->mapping == SS_CLOCK_BY_COLLECTIVES) {
+            counts.by_collectives++;
+            counts.fitted_error_ns = larger(counts.fitted_error_ns, domain->error_ns);
         } else if (domain->mapping == SS_CLOCK_BY_WALL) {
             counts.by_wall++;
             counts.error_ns = larger(counts.error_ns, domain->error_ns);
         }
+        counts.contradictory += input->alignment.is_contradictory;
     }
     return counts;
 }
@@ -204,6 +209,19 @@ static void warn_axes(const struct ss_arguments *arguments, const struct ss_mode
                 "first: the wall clock of their machine aligns them, within %s\n",
                 command, counts.by_shared_wall, counts.recordings,
                 duration_text(counts.shared_error_ns, within, sizeof within));
+    }
+    if (counts.by_collectives > 0) {
+        fprintf(ss_stderr(),
+                "stepscope %s: %zu of %zu recordings come from other machines or boots than the "
+                "first: the collectives of their ranks align them, within %s\n",
+                command, counts.by_collectives, counts.recordings,
+                duration_text(counts.fitted_error_ns, within, sizeof within));
+    }
+    if (counts.contradictory > 0) {
+        fprintf(ss_stderr(),
+                "stepscope %s: the clocks of %zu recordings contradict the collectives of their "
+                "ranks: these are left out of comparisons between ranks\n",
+                command, counts.contradictory);
     }
     if (counts.by_wall > 0) {
         fprintf(ss_stderr(),

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "model/clock_align.h"
 #include "model/clock_domains.h"
 #include "model/importer.h"
 #include "model/load_tracks.h"
@@ -295,6 +296,7 @@ enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *pa
     }
     ss_load_order_tracks(model);
     ss_clock_domains_finish(model);
+    ss_clock_align(model);
     for (size_t i = 0; i < count; i++) {
         ss_run_input_close(&inputs[i].run);
     }

@@ -139,8 +139,19 @@ enum ss_clock_mapping {
     SS_CLOCK_IS_AXIS,        /* the domain of the first trace: its clock is the axis */
     SS_CLOCK_BY_SHARED_WALL, /* another time namespace of the same boot, which shares the wall
                               * clock: within error_ns */
-    SS_CLOCK_BY_WALL /* another machine or boot: within error_ns and the difference of the wall
-                      * clocks, which no recording knows */
+    SS_CLOCK_BY_WALL, /* another machine or boot: within error_ns and the difference of the wall
+                       * clocks, which no recording knows */
+    SS_CLOCK_BY_COLLECTIVES /* the same, fitted to the collectives of its ranks: within error_ns */
+};
+
+/* How the clock of an input was fitted to the axis by collectives (model/clock_align.h). */
+struct ss_model_alignment {
+    bool is_fitted;
+    bool is_contradictory; /* no line satisfies the bounds: compare its ranks with no others */
+    size_t bounds, segments;
+    int64_t offset_ns; /* of the first segment, beyond the shift of its clock domain */
+    double drift;
+    uint64_t error_ns; /* the largest; of inputs that needed no fit that of their domain */
 };
 
 /* A machine's boot and time namespace: all of its processes share CLOCK_MONOTONIC. Row 0 holds the
@@ -196,6 +207,7 @@ struct ss_model_input {
     int64_t wall_offset_ns;      /* of its first reading */
     uint32_t processes, threads; /* that it defines; earlier inputs may define them too */
     uint32_t runtime;            /* string: of the first process with a runtime */
+    struct ss_model_alignment alignment;
 };
 
 struct ss_model_attribute {

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of machines whose clocks differ: two time namespaces, 5,000 s apart, each with a boot id
+of its own, run one training. Their wall clock is one, so that the truth is known."""
+
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+
+import pytest
+from interpreters import WORKLOADS
+
+AHEAD_S = 5000
+MACHINE = """echo {boot} > {folder}/boot{node}
+mount --bind {folder}/boot{node} /proc/sys/kernel/random/boot_id || exit 77
+exec {stepscope} record -q -o {folder}/run/node{node}.pftrace -- {python} -m torch.distributed.run \
+  --nnodes 2 --nproc-per-node 2 --node-rank {node} --master-addr 127.0.0.1 --master-port {port} \
+  {workload} --steps 30
+"""
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def unshare(ahead_s, script):
+    return ["unshare", "--mount", "--pid", "--mount-proc", "--time", "--fork", "--kill-child",
+            "--monotonic", str(ahead_s), "--boottime", str(ahead_s), "sh", "-c", script]
+
+
+@pytest.fixture(scope="module")
+def machines(stepscope, tmp_path_factory):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    if os.geteuid() != 0:
+        pytest.skip("needs root: time namespaces")
+    probe = subprocess.run(unshare(1, "true"), capture_output=True, text=True, check=False)
+    if probe.returncode != 0:
+        pytest.skip(f"no time namespaces here: {probe.stderr.strip()}")
+    folder = tmp_path_factory.mktemp("machines")
+    (folder / "run").mkdir()
+    port, started = free_port(), []
+    for node in 0, 1:
+        script = MACHINE.format(
+            boot=f"{node + 1:08}-0000-4000-8000-000000000000", folder=folder, node=node, port=port,
+            stepscope=stepscope.path, python=shlex.quote(sys.executable),
+            workload=WORKLOADS / "torch_ranks.py")
+        started.append(subprocess.Popen(unshare(node * AHEAD_S, script),
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE))
+    for one in started:
+        _, errors = one.communicate(timeout=300)
+        if one.returncode == 77:
+            pytest.skip("cannot mount over the boot id")
+        assert one.returncode == 0, errors
+    return folder / "run"
+
+
+def test_collectives_align_machines_within_the_stated_bound(stepscope, machines):
+    files = json.loads(stepscope("info", machines, "--format", "json").stdout)["files"]
+    first, second = (one["clock"] for one in files[0]["inputs"])
+    assert (first["mapping"], second["mapping"]) == ("the common axis", "by collectives")
+    assert second["bounds"] > 50 and second["is_aligned"]
+    assert abs(second["offset_ns"] + AHEAD_S * 10**9) <= second["error_ns"]
+    assert second["error_ns"] < 20e6
+    text = stepscope("info", machines).stdout
+    assert "by collectives: offset -5000." in text or "by collectives: offset -4999." in text
+
+
+def test_the_slow_rank_is_found_over_machines(stepscope, machines):
+    done = stepscope("report", machines, "--by", "rank", "--format", "json")
+    assert "the collectives of their ranks align them, within" in done.stderr
+    rows = {row["rank"]: row for row in json.loads(done.stdout)["tables"][0]["rows"]}
+    assert sorted(rows) == [0, 1, 2, 3]
+    assert max(rows, key=lambda rank: rows[rank]["inflicted_ns"]) == 1
+    # The others wait 20 ms a step, less what is below the error of the clocks.
+    assert rows[2]["suffered_step_ns"] > 10e6 and rows[3]["suffered_step_ns"] > 10e6
+    rows = json.loads(stepscope("report", machines, "--by", "collective", "--format", "json",
+                                "--num-rows", "all").stdout)["tables"][0]["rows"]
+    assert {row["clock_error_ns"] > 0 for row in rows if row["ranks"] == 4} == {True}
+    assert {row["clock_error_ns"] for row in rows if row["ranks"] == 2} == {0}
