@@ -75,19 +75,24 @@ static uint64_t *find_waits(const struct ss_device_summary *devices, const struc
 }
 
 static void fill(struct ss_rank_heat *heat, const struct ss_rank_profiles *profiles,
-                 const struct ss_step_summary *training, const uint64_t *waits)
+                 const struct ss_model *model, const struct ss_step_summary *training,
+                 const uint64_t *waits)
 {
-    for (size_t row = 0, first = 0; row < heat->ranks; row++, first = 0) {
+    size_t *rows = ss_alloc_zero(model->processes.count, sizeof *rows); /* by process */
+    for (size_t row = 0; row < heat->ranks; row++) {
         heat->rank_numbers[row] = profiles->rows.data[row].rank;
-        for (size_t i = first; i < training->steps.count; i++) {
-            const struct ss_step *step = &training->steps.data[i];
-            if (step->process == profiles->rows.data[row].process && is_whole(step)) {
-                uint64_t length_ns = step->end_ns - step->begin_ns;
-                uint64_t own_ns = length_ns > waits[i] ? length_ns - waits[i] : 0;
-                heat->own_ns[row * heat->steps + column_of(heat, step->number)] = (double)own_ns;
-            }
+        rows[profiles->rows.data[row].process] = row;
+    }
+    for (size_t i = 0; i < training->steps.count; i++) {
+        const struct ss_step *step = &training->steps.data[i];
+        if (is_whole(step)) {
+            uint64_t length_ns = step->end_ns - step->begin_ns;
+            uint64_t own_ns = length_ns > waits[i] ? length_ns - waits[i] : 0;
+            size_t at = rows[step->process] * heat->steps + column_of(heat, step->number);
+            heat->own_ns[at] = (double)own_ns;
         }
     }
+    ss_free(rows);
 }
 
 static void find_range(struct ss_rank_heat *heat)
@@ -118,7 +123,7 @@ void ss_rank_heat_init(struct ss_rank_heat *heat, const struct ss_rank_profiles 
         heat->own_ns[i] = -1;
     }
     uint64_t *waits = find_waits(devices, model, training);
-    fill(heat, profiles, training, waits);
+    fill(heat, profiles, model, training, waits);
     find_range(heat);
     ss_free(waits);
 }

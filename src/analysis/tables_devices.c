@@ -2,6 +2,7 @@
 #include "analysis/tables_devices.h"
 
 #include "analysis/collective_table.h"
+#include "analysis/critical_path.h"
 #include "analysis/device_overview.h"
 #include "analysis/device_steps.h"
 #include "analysis/device_waits.h"
@@ -91,6 +92,17 @@ size_t ss_build_collectives(const struct ss_table_input *input, struct ss_table 
 {
     ss_collective_table(input->selection, input->options->max_rows, &tables[0]);
     return 1;
+}
+
+size_t ss_build_critical_path(const struct ss_table_input *input, struct ss_table *tables)
+{
+    size_t count = ss_critical_path_tables(input->selection, input->training,
+                                           input->options->max_rows, tables);
+    if (input->options->is_single) {
+        ss_table_fini(&tables[1]);
+        return 1;
+    }
+    return count;
 }
 
 size_t ss_build_ranks(const struct ss_table_input *input, struct ss_table *tables)

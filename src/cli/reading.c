@@ -197,6 +197,24 @@ static struct axis_counts count_axes(const struct ss_model *model)
     return counts;
 }
 
+static void warn_of_collectives(const char *command, const struct axis_counts *counts)
+{
+    char within[32];
+    if (counts->by_collectives > 0) {
+        fprintf(ss_stderr(),
+                "stepscope %s: %zu of %zu recordings come from other machines or boots than the "
+                "first: the collectives of their ranks align them, within %s\n",
+                command, counts->by_collectives, counts->recordings,
+                duration_text(counts->fitted_error_ns, within, sizeof within));
+    }
+    if (counts->contradictory > 0) {
+        fprintf(ss_stderr(),
+                "stepscope %s: the clocks of %zu recordings contradict the collectives of their "
+                "ranks: these are left out of comparisons between ranks\n",
+                command, counts->contradictory);
+    }
+}
+
 /* Warns where times of different files are not exactly comparable. */
 static void warn_axes(const struct ss_arguments *arguments, const struct ss_model *model)
 {
@@ -210,19 +228,7 @@ static void warn_axes(const struct ss_arguments *arguments, const struct ss_mode
                 command, counts.by_shared_wall, counts.recordings,
                 duration_text(counts.shared_error_ns, within, sizeof within));
     }
-    if (counts.by_collectives > 0) {
-        fprintf(ss_stderr(),
-                "stepscope %s: %zu of %zu recordings come from other machines or boots than the "
-                "first: the collectives of their ranks align them, within %s\n",
-                command, counts.by_collectives, counts.recordings,
-                duration_text(counts.fitted_error_ns, within, sizeof within));
-    }
-    if (counts.contradictory > 0) {
-        fprintf(ss_stderr(),
-                "stepscope %s: the clocks of %zu recordings contradict the collectives of their "
-                "ranks: these are left out of comparisons between ranks\n",
-                command, counts.contradictory);
-    }
+    warn_of_collectives(command, &counts);
     if (counts.by_wall > 0) {
         fprintf(ss_stderr(),
                 "stepscope %s: %zu of %zu recordings come from other machines or boots than the "

@@ -138,3 +138,15 @@ def test_ranks_are_a_filter(stepscope, gloo):
                 tables(stepscope, gloo, "step", "--rank", "0,2-3", "--num-rows", "all")}) == 3
     wrong = stepscope("report", gloo, "--rank", "1-", status=2)
     assert 'no list of ranks such as 3 or 0,4-7' in wrong.stderr
+
+
+def test_the_critical_path_leads_through_the_slow_rank(stepscope, gloo):
+    report = json.loads(stepscope("report", gloo, "--by", "critical-path", "--format", "json",
+                                  "--num-rows", "all").stdout)
+    path, what_if = (one["rows"] for one in report["tables"])
+    first = path[0]
+    assert (first["rank"], first["part"]) == (1, "other")
+    assert sum(row["percent"] for row in path) == pytest.approx(100, abs=1e-6)
+    saved = {(row["what_if"], row["rank"]): row["saved_step_ns"] for row in what_if}
+    assert 12e6 < saved["rank as fast as the median", 1] < 30e6
+    assert 0 < saved["communication takes no time", None]
