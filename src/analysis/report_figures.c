@@ -43,7 +43,7 @@ static void put_clock(const struct ss_model_clock_domain *clock, struct ss_figur
                                            [SS_CLOCK_IS_AXIS] = "axis",
                                            [SS_CLOCK_BY_SHARED_WALL] = "shared wall clock",
                                            [SS_CLOCK_BY_WALL] = "wall clock",
-                                           [SS_CLOCK_BY_COLLECTIVES] = "collectives"};
+                                           [SS_CLOCK_FITTED] = "fitted"};
     struct ss_figure *object = ss_figure_put_object(parent, "clock");
     ss_figure_put_text(object, "mapping", mappings[clock->mapping]);
     ss_figure_put_integer(object, "shift_ns", clock->shift_ns);

@@ -79,6 +79,11 @@ static const struct ss_option options[] = {
      "time between readings of CPU, memory, disks, networks and GPUs, and of what the processes "
      "use of them; 0: none (default 0.5)",
      NULL, false},
+    {"clock-sync", 0, "HOST:PORT",
+     "exchange pings with the recorder of another machine of the run, so that readers can align "
+     "the "
+     "clocks within microseconds; :PORT answers the others. All need one STEPSCOPE_RUN_SECRET",
+     NULL, false},
     {"schedule", 0, "SCHEDULE",
      "record only the steps that the schedule selects, such as "
      "wait=5,warmup=1,active=3,repeat=2; the program must mark its steps; \"stepscope schedule "
@@ -341,6 +346,7 @@ static bool parse_options(const struct ss_arguments *arguments, struct ss_record
         ss_cli_usage(arguments, "--function and --nolineno exclude each other");
         return false;
     }
+    plan->record.clock_sync = ss_arguments_get(arguments, "clock-sync");
     plan->record.duration_ns = (uint64_t)(seconds * 1e9);
     plan->record.host_interval_ns = (uint64_t)(host_seconds * 1e9);
     plan->record.attach_pid = (pid_t)pid;

@@ -110,13 +110,17 @@ static const char *clock_mapping(const struct ss_model *model, const struct ss_m
         [SS_CLOCK_IS_AXIS] = "the common axis",
         [SS_CLOCK_BY_SHARED_WALL] = "by the wall clock of its machine",
         [SS_CLOCK_BY_WALL] = "by the wall clock, whose error is unknown",
-        [SS_CLOCK_BY_COLLECTIVES] = "by collectives"};
+        [SS_CLOCK_FITTED] = NULL};
+    const struct ss_model_alignment *alignment = &input->alignment;
+    const char *fitted = alignment->ping_bounds == 0                   ? "by collectives"
+                         : alignment->ping_bounds == alignment->bounds ? "by pings"
+                                                                       : "by pings and collectives";
     bool is_one = model->clock_domains.count <= 2 && !input->alignment.is_fitted &&
                   !input->alignment.is_contradictory;
     return is_one                              ? NULL
            : input->alignment.is_contradictory ? "contradicts its collectives: not aligned"
            : input->alignment.is_fitted
-               ? mappings[SS_CLOCK_BY_COLLECTIVES]
+               ? fitted
                : mappings[model->clock_domains.data[input->clock_domain].mapping];
 }
 

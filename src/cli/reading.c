@@ -155,9 +155,10 @@ enum ss_status ss_reading_newest(const struct ss_arguments *arguments,
 
 /* How inputs with times relate to the common time axis. */
 struct axis_counts {
-    size_t recordings;                              /* with times of their own */
-    size_t by_shared_wall, by_wall, by_collectives; /* see enum ss_clock_mapping */
+    size_t recordings;                      /* with times of their own */
+    size_t by_shared_wall, by_wall, fitted; /* see enum ss_clock_mapping */
     size_t contradictory;
+    bool has_pings;
     uint64_t shared_error_ns, error_ns, fitted_error_ns; /* the largest of each */
 };
 
@@ -185,8 +186,9 @@ static struct axis_counts count_axes(const struct ss_model *model)
         if (domain->mapping == SS_CLOCK_BY_SHARED_WALL) {
             counts.by_shared_wall++;
             counts.shared_error_ns = larger(counts.shared_error_ns, domain->error_ns);
-        } else if (domain->mapping == SS_CLOCK_BY_COLLECTIVES) {
-            counts.by_collectives++;
+        } else if (domain->mapping == SS_CLOCK_FITTED) {
+            counts.fitted++;
+            counts.has_pings = counts.has_pings || input->alignment.ping_bounds > 0;
             counts.fitted_error_ns = larger(counts.fitted_error_ns, domain->error_ns);
         } else if (domain->mapping == SS_CLOCK_BY_WALL) {
             counts.by_wall++;
@@ -197,14 +199,15 @@ static struct axis_counts count_axes(const struct ss_model *model)
     return counts;
 }
 
-static void warn_of_collectives(const char *command, const struct axis_counts *counts)
+static void warn_of_fits(const char *command, const struct axis_counts *counts)
 {
     char within[32];
-    if (counts->by_collectives > 0) {
+    if (counts->fitted > 0) {
         fprintf(ss_stderr(),
                 "stepscope %s: %zu of %zu recordings come from other machines or boots than the "
-                "first: the collectives of their ranks align them, within %s\n",
-                command, counts->by_collectives, counts->recordings,
+                "first: %s align them, within %s\n",
+                command, counts->fitted, counts->recordings,
+                counts->has_pings ? "pings between the machines" : "the collectives of their ranks",
                 duration_text(counts->fitted_error_ns, within, sizeof within));
     }
     if (counts->contradictory > 0) {
@@ -228,7 +231,7 @@ static void warn_axes(const struct ss_arguments *arguments, const struct ss_mode
                 command, counts.by_shared_wall, counts.recordings,
                 duration_text(counts.shared_error_ns, within, sizeof within));
     }
-    warn_of_collectives(command, &counts);
+    warn_of_fits(command, &counts);
     if (counts.by_wall > 0) {
         fprintf(ss_stderr(),
                 "stepscope %s: %zu of %zu recordings come from other machines or boots than the "

@@ -4,6 +4,7 @@
 
 #include "base/device_api.h"
 #include "model/builder_state.h"
+#include "model/clock_pings.h"
 #include "model/index.h"
 
 static bool is_step_or_phase(const struct ss_model_track *track)
@@ -15,6 +16,9 @@ static bool matches_only_tracks(const struct ss_model_builder *builder,
                                 const struct ss_model_track *track)
 {
     const char *name = ss_model_text(builder->model, track->name);
+    if (ss_clock_ping_track(ss_intern_get(&builder->model->strings, track->name), NULL, NULL)) {
+        return true; /* all times depend on it */
+    }
     for (const char *const *wanted = builder->load->only_tracks; *wanted != NULL; wanted++) {
         if (strcmp(*wanted, name) == 0) {
             return true;

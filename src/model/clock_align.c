@@ -7,6 +7,7 @@
 #include "base/device_api.h"
 #include "model/clock_fit.h"
 #include "model/clock_move.h"
+#include "model/clock_pings.h"
 
 /* A call of a rank. */
 struct call {
@@ -27,7 +28,15 @@ struct unit {
     uint64_t error_ns;
     uint64_t from_ns, to_ns; /* of its bounds: before and after them, the drift adds to the error */
     struct ss_clock_bounds bounds;
+    size_t ping_bounds;                /* of them */
     struct ss_clock_segments segments; /* none: its times stay */
+};
+
+/* One mark of a ping. Times are on the provisional axis. */
+struct ping {
+    uint32_t unit, other; /* whose mark it is, and whose clock it is about */
+    uint64_t time_ns, other_ns;
+    bool is_upper; /* the other showed other_ns after time_ns */
 };
 
 struct aligning {
@@ -35,6 +44,7 @@ struct aligning {
     struct unit *units; /* by clock domain, then by input */
     size_t unit_count;
     struct ss_vec_of(struct call) calls; /* by group, number, unit */
+    struct ss_vec_of(struct ping) pings;
 };
 
 /* --- units ------------------------------------------------------------------------------------ */
@@ -168,6 +178,51 @@ static void collect(struct aligning *aligning)
     }
 }
 
+/* --- pings ------------------------------------------------------------------------------------ */
+
+/* 0: no input has this clock. */
+static uint32_t domain_of(const struct ss_model *model, struct ss_strview boot,
+                          uint64_t time_namespace)
+{
+    for (uint32_t i = 1; i < model->clock_domains.count; i++) {
+        const struct ss_model_clock_domain *domain = &model->clock_domains.data[i];
+        if (ss_strview_equal(ss_intern_get(&model->strings, domain->boot), boot) &&
+            domain->time_namespace == time_namespace) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static void collect_pings(struct aligning *aligning)
+{
+    const struct ss_model *model = aligning->model;
+    for (size_t i = 0; i < model->marks.count; i++) {
+        const struct ss_model_mark *mark = &model->marks.data[i];
+        const struct ss_model_track *track = &model->tracks.data[mark->track];
+        const struct ss_model_payload *payload = &model->payloads.data[mark->payload];
+        const struct ss_model_name *name = &model->names.data[mark->name];
+        struct ss_strview boot;
+        uint64_t time_namespace;
+        if (name->type != SS_EVENT_TYPE_clock || payload->type != SS_VALUE_INT ||
+            !ss_clock_ping_track(ss_intern_get(&model->strings, track->name), &boot,
+                                 &time_namespace)) {
+            continue;
+        }
+        uint32_t other = domain_of(model, boot, time_namespace);
+        struct ping ping = {.unit = unit_of_input(model, track->input),
+                            .other = other,
+                            .time_ns = mark->time_ns,
+                            .other_ns = (uint64_t)payload->integer +
+                                        (uint64_t)model->clock_domains.data[other].shift_ns,
+                            .is_upper = ss_strview_equal(ss_intern_get(&model->strings, name->text),
+                                                         ss_strview_of("at most"))};
+        if (other != 0 && other != ping.unit && aligning->units[ping.unit].is_used) {
+            ss_vec_push(&aligning->pings, ping);
+        }
+    }
+}
+
 /* --- bounds ----------------------------------------------------------------------------------- */
 
 static size_t end_of(const struct aligning *aligning, size_t first)
@@ -266,6 +321,31 @@ static void add_bounds(struct aligning *aligning, size_t first, size_t end, size
     }
 }
 
+static bool is_open(const struct unit *unit)
+{
+    return !unit->is_aligned && !unit->is_contradictory;
+}
+
+/* A ping bounds either clock by the other. */
+static void add_ping_bounds(struct aligning *aligning, size_t round)
+{
+    for (size_t i = 0; i < aligning->pings.count; i++) {
+        const struct ping *ping = &aligning->pings.data[i];
+        struct unit *unit = &aligning->units[ping->unit], *other = &aligning->units[ping->other];
+        if (is_open(unit) && other->is_aligned && other->round < round) {
+            uint64_t axis_ns = on_axis(other, ping->other_ns);
+            axis_ns = ping->is_upper ? axis_ns + other->error_ns : axis_ns - other->error_ns;
+            add_bound(unit, ping->time_ns, axis_ns, ping->is_upper);
+            unit->ping_bounds++;
+        } else if (is_open(other) && unit->is_aligned && unit->round < round) {
+            uint64_t axis_ns = on_axis(unit, ping->time_ns);
+            axis_ns = ping->is_upper ? axis_ns - unit->error_ns : axis_ns + unit->error_ns;
+            add_bound(other, ping->other_ns, axis_ns, !ping->is_upper);
+            other->ping_bounds++;
+        }
+    }
+}
+
 /* --- fitting ---------------------------------------------------------------------------------- */
 
 /* Whether the times as they are satisfy all bounds. */
@@ -303,6 +383,7 @@ static void fit(struct unit *unit, size_t round)
 static bool fit_round(struct aligning *aligning, size_t round)
 {
     bool has_any = false;
+    add_ping_bounds(aligning, round);
     for (size_t first = 0, end; first < aligning->calls.count; first = end) {
         end = end_of(aligning, first);
         if (is_unique(&aligning->calls.data[first], end - first)) {
@@ -331,6 +412,7 @@ static void store(struct aligning *aligning)
         alignment->is_contradictory = unit->is_contradictory;
         alignment->is_fitted = unit->segments.count > 0;
         alignment->bounds = unit->bounds.count;
+        alignment->ping_bounds = unit->ping_bounds;
         alignment->segments = unit->segments.count;
         alignment->error_ns = unit->error_ns;
         if (unit->segments.count > 0) {
@@ -339,7 +421,7 @@ static void store(struct aligning *aligning)
             alignment->drift = first->drift;
             struct ss_model_clock_domain *domain = &model->clock_domains.data[input->clock_domain];
             if (!unit->is_import) {
-                domain->mapping = SS_CLOCK_BY_COLLECTIVES;
+                domain->mapping = SS_CLOCK_FITTED;
                 domain->error_ns = unit->error_ns;
             }
         }
@@ -369,6 +451,7 @@ void ss_clock_align(struct ss_model *model)
     find_units(&aligning);
     if (needs_alignment(&aligning)) {
         collect(&aligning);
+        collect_pings(&aligning);
         for (size_t round = 1; fit_round(&aligning, round); round++) {
         }
         store(&aligning);
@@ -379,5 +462,6 @@ void ss_clock_align(struct ss_model *model)
         ss_vec_fini(&aligning.units[i].segments);
     }
     ss_vec_fini(&aligning.calls);
+    ss_vec_fini(&aligning.pings);
     ss_free(aligning.units);
 }

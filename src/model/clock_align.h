@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Aligns the clocks of a model's inputs by the collectives of their ranks: no rank leaves a
- * collective before the last one has entered it (model/clock_fit.h). Domains of other machines or
- * boots, whose times lie on the axis only by the wall clock, are fitted to the domain of the axis,
- * and then to those that have been fitted: the graph of domains that share collectives. The errors
- * add up along it. Files of other tools, which all count by the wall clock, are only fitted where
- * that contradicts their collectives.
+ * Aligns the clocks of a model's inputs by pings between their recorders, and by the collectives of
+ * their ranks: no rank leaves a collective before the last one has entered it (model/clock_fit.h).
+ * Domains of other machines or boots, whose times lie on the axis only by the wall clock, are
+ * fitted to the domain of the axis, and then to those that have been fitted: the graph of domains
+ * that share collectives. The errors add up along it. Files of other tools, which all count by the
+ * wall clock, are only fitted where that contradicts their collectives.
  *
  * Errors hold from the first to the last collective of a domain; before and after, the drift adds
  * to them.

@@ -116,7 +116,7 @@ void ss_clock_domains_finish(struct ss_model *model)
     for (uint32_t i = 1; i < model->clock_domains.count; i++) {
         struct ss_model_clock_domain *domain = &model->clock_domains.data[i];
         bool is_mapped = domain->mapping != SS_CLOCK_IS_AXIS;
-        if (domain->mapping == SS_CLOCK_BY_COLLECTIVES) {
+        if (domain->mapping == SS_CLOCK_FITTED) {
             continue; /* the fit of an earlier load */
         }
         domain->error_ns =

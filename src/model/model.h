@@ -141,15 +141,16 @@ enum ss_clock_mapping {
                               * clock: within error_ns */
     SS_CLOCK_BY_WALL, /* another machine or boot: within error_ns and the difference of the wall
                        * clocks, which no recording knows */
-    SS_CLOCK_BY_COLLECTIVES /* the same, fitted to the collectives of its ranks: within error_ns */
+    SS_CLOCK_FITTED   /* the same, fitted to pings and collectives: within error_ns */
 };
 
-/* How the clock of an input was fitted to the axis by collectives (model/clock_align.h). */
+/* How the clock of an input was fitted to the axis (model/clock_align.h). */
 struct ss_model_alignment {
     bool is_fitted;
     bool is_contradictory; /* no line satisfies the bounds: compare its ranks with no others */
     size_t bounds, segments;
-    int64_t offset_ns; /* of the first segment, beyond the shift of its clock domain */
+    size_t ping_bounds; /* of the bounds; the others are of collectives */
+    int64_t offset_ns;  /* of the first segment, beyond the shift of its clock domain */
     double drift;
     uint64_t error_ns; /* the largest; of inputs that needed no fit that of their domain */
 };

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/version.h"
 #include "platform/procfs.h"
+#include "record/clock_domain.h"
 #include "record/naming.h"
 #include "record/ranks.h"
 #include "record/run_folder.h"
@@ -42,17 +43,15 @@ static void read_line(const char *path, char *text, size_t size)
 static enum ss_status put_host(struct ss_recording *recording, const char *name,
                                struct ss_error *err)
 {
-    struct stat status;
-    char boot[64];
-    read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
-    bool has_namespace = stat("/proc/self/ns/time", &status) == 0;
+    struct ss_record_clock_domain domain;
+    ss_record_clock_domain_read(&domain);
     struct ss_trace_host host = {.ref = 1,
-                                 .boot_id = ss_strview_of(boot),
-                                 .time_namespace = has_namespace ? status.st_ino : 0,
+                                 .boot_id = ss_strview_of(domain.boot_id),
+                                 .time_namespace = domain.time_namespace,
                                  .name = ss_strview_of(name)};
     SS_TRY(ss_recording_host(recording, &host, err));
-    SS_TRY(put_text(recording, "boot_id", boot, err));
-    return has_namespace
+    SS_TRY(put_text(recording, "boot_id", domain.boot_id, err));
+    return domain.time_namespace != 0
                ? put_integer(recording, "time_namespace", (int64_t)host.time_namespace, err)
                : SS_OK;
 }

@@ -13,11 +13,22 @@ import pytest
 from interpreters import WORKLOADS
 
 AHEAD_S = 5000
+BOOT = "{:08}-0000-4000-8000-000000000000"
+SECRET = "0123456789abcdef0123456789abcdef"
 MACHINE = """echo {boot} > {folder}/boot{node}
 mount --bind {folder}/boot{node} /proc/sys/kernel/random/boot_id || exit 77
 exec {stepscope} record -q -o {folder}/run/node{node}.pftrace -- {python} -m torch.distributed.run \
   --nnodes 2 --nproc-per-node 2 --node-rank {node} --master-addr 127.0.0.1 --master-port {port} \
   {workload} --steps 30
+"""
+
+
+PING = """echo {boot} > {folder}/boot{node}
+mount --bind {folder}/boot{node} /proc/sys/kernel/random/boot_id || exit 77
+exec {stepscope} record -q --clock-sync {address} -o {folder}/run/node{node}.pftrace -- \
+  {python} -S -c 'import time
+end = time.monotonic() + {seconds}
+while time.monotonic() < end: sum(range(1000))'
 """
 
 
@@ -32,29 +43,35 @@ def unshare(ahead_s, script):
             "--monotonic", str(ahead_s), "--boottime", str(ahead_s), "sh", "-c", script]
 
 
-@pytest.fixture(scope="module")
-def machines(stepscope, tmp_path_factory):
-    pytest.importorskip("torch", reason="PyTorch is not installed")
+def check_namespaces():
     if os.geteuid() != 0:
         pytest.skip("needs root: time namespaces")
     probe = subprocess.run(unshare(1, "true"), capture_output=True, text=True, check=False)
     if probe.returncode != 0:
         pytest.skip(f"no time namespaces here: {probe.stderr.strip()}")
-    folder = tmp_path_factory.mktemp("machines")
-    (folder / "run").mkdir()
-    port, started = free_port(), []
-    for node in 0, 1:
-        script = MACHINE.format(
-            boot=f"{node + 1:08}-0000-4000-8000-000000000000", folder=folder, node=node, port=port,
-            stepscope=stepscope.path, python=shlex.quote(sys.executable),
-            workload=WORKLOADS / "torch_ranks.py")
-        started.append(subprocess.Popen(unshare(node * AHEAD_S, script),
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE))
+
+
+def run_both(scripts, env=None):
+    started = [subprocess.Popen(unshare(node * AHEAD_S, script), stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
+               for node, script in enumerate(scripts)]
     for one in started:
         _, errors = one.communicate(timeout=300)
         if one.returncode == 77:
             pytest.skip("cannot mount over the boot id")
         assert one.returncode == 0, errors
+
+
+@pytest.fixture(scope="module")
+def machines(stepscope, tmp_path_factory):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    check_namespaces()
+    folder = tmp_path_factory.mktemp("machines")
+    (folder / "run").mkdir()
+    port = free_port()
+    run_both([MACHINE.format(boot=BOOT.format(node + 1), folder=folder, node=node, port=port,
+                             stepscope=stepscope.path, python=shlex.quote(sys.executable),
+                             workload=WORKLOADS / "torch_ranks.py") for node in (0, 1)])
     return folder / "run"
 
 
@@ -81,3 +98,33 @@ def test_the_slow_rank_is_found_over_machines(stepscope, machines):
                                 "--num-rows", "all").stdout)["tables"][0]["rows"]
     assert {row["clock_error_ns"] > 0 for row in rows if row["ranks"] == 4} == {True}
     assert {row["clock_error_ns"] for row in rows if row["ranks"] == 2} == {0}
+
+
+def run_pings(stepscope, python, folder, secrets):
+    (folder / "run").mkdir()
+    port = free_port()
+    addresses = [f":{port}", f"127.0.0.1:{port}"]
+    scripts = [f"export STEPSCOPE_RUN_SECRET={secrets[node]}\n" +
+               PING.format(boot=BOOT.format(node + 1), folder=folder, node=node,
+                           stepscope=stepscope.path, python=python, address=addresses[node],
+                           seconds=4 - 2 * node) for node in (0, 1)]
+    run_both(scripts)
+    files = json.loads(stepscope("info", folder / "run", "--format", "json").stdout)["files"]
+    return files[0]["inputs"][1]["clock"]
+
+
+def test_pings_align_machines_without_collectives(stepscope, python, tmp_path):
+    check_namespaces()
+    clock = run_pings(stepscope, python, tmp_path, [SECRET, SECRET])
+    assert clock["mapping"] == "by pings" and clock["bounds"] >= 8
+    assert abs(clock["offset_ns"] + AHEAD_S * 10**9) <= clock["error_ns"] < 5e6
+    text = stepscope("info", tmp_path / "run" / "node1.pftrace").stdout
+    assert "pings recorded" in text
+
+
+def test_pings_with_another_secret_are_refused(stepscope, python, tmp_path):
+    check_namespaces()
+    clock = run_pings(stepscope, python, tmp_path, [SECRET, SECRET[::-1]])
+    assert clock["mapping"] == "by the wall clock, whose error is unknown"
+    text = stepscope("info", tmp_path / "run" / "node1.pftrace").stdout
+    assert "no answer with the same secret" in text
