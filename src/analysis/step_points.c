@@ -59,7 +59,9 @@ void ss_step_points_init(struct ss_step_points *points, const struct ss_model *m
         points->phases[i] = ss_step_phase_text(model, &training->phases.data[i]);
     }
     for (size_t i = 0; i < model->processes.count; i++) {
-        ss_vec_push(&points->pids, (int64_t)model->processes.data[i].pid);
+        const struct ss_model_process *process = &model->processes.data[i];
+        ss_vec_push(&points->pids, (int64_t)process->pid);
+        ss_vec_push(&points->ranks, process->has_rank ? (int64_t)process->rank : -1);
     }
     for (size_t at = 0, end; at < count; at = end) {
         size_t longest = longest_of(training, at, points->each, &end);
@@ -72,4 +74,5 @@ void ss_step_points_fini(struct ss_step_points *points)
     ss_vec_fini(&points->rows);
     ss_vec_fini(&points->phase_ns);
     ss_vec_fini(&points->pids);
+    ss_vec_fini(&points->ranks);
 }

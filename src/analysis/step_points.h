@@ -25,6 +25,7 @@ struct ss_step_points {
     size_t phase_count;
     struct ss_vec_of(uint64_t) phase_ns; /* [rows][phases] */
     struct ss_vec_of(int64_t) pids;      /* of the processes, by index of the model; -1: unknown */
+    struct ss_vec_of(int64_t) ranks;     /* the same */
     size_t each;                         /* steps of one process that a point stands for */
 };
 

@@ -20,7 +20,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* The whole steps of the first process that has any. NULL: there are none. */
+/* The first step that was seen whole. NULL: there is none. */
 static const struct ss_step *first_step(const struct ss_step_summary *training)
 {
     for (size_t i = 0; i < training->steps.count; i++) {
@@ -38,8 +38,7 @@ static const struct ss_step *median_step(const struct ss_step_summary *training,
         const struct ss_step *step = &training->steps.data[i];
         bool is_better = distance(duration_of(step), training->p50_ns) <
                          distance(duration_of(best), training->p50_ns);
-        if (step->process == best->process && step->kind == SS_STEP_STEADY &&
-            (best->kind != SS_STEP_STEADY || is_better)) {
+        if (step->kind == SS_STEP_STEADY && (best->kind != SS_STEP_STEADY || is_better)) {
             best = step;
         }
     }
@@ -51,8 +50,7 @@ static const struct ss_step *slowest_step(const struct ss_step_summary *training
 {
     for (size_t i = 0; i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
-        if (step->process == best->process && is_whole(step) &&
-            duration_of(step) > duration_of(best)) {
+        if (is_whole(step) && duration_of(step) > duration_of(best)) {
             best = step;
         }
     }
@@ -162,13 +160,15 @@ static void add_step(struct ss_step_timeline *timeline, const struct ss_step_sum
                      const struct ss_step *step, const char *which)
 {
     for (size_t i = 0; i < timeline->steps.count; i++) {
-        if (timeline->steps.data[i].number == step->number) {
+        if (timeline->steps.data[i].number == step->number &&
+            timeline->steps.data[i].process == step->process) {
             return;
         }
     }
     const struct ss_model *model = timeline->model;
     const struct ss_range_runs *runs = &training->index.runs;
     struct ss_step_timeline_step out = {.which = which,
+                                        .process = step->process,
                                         .number = step->number,
                                         .kind = step->kind,
                                         .duration_ns = duration_of(step)};
@@ -188,11 +188,10 @@ void ss_step_timeline_init(struct ss_step_timeline *timeline, const struct ss_mo
                            const struct ss_step_summary *training)
 {
     const struct ss_step *first = first_step(training);
-    *timeline = (struct ss_step_timeline){.model = model, .pid = -1};
+    *timeline = (struct ss_step_timeline){.model = model, .processes = training->processes};
     if (first == NULL) {
         return;
     }
-    timeline->pid = model->processes.data[first->process].pid;
     add_step(timeline, training, median_step(training, first), "median");
     add_step(timeline, training, slowest_step(training, first), "slowest");
     add_step(timeline, training, first, "first");

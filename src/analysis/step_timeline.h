@@ -28,6 +28,7 @@ struct ss_step_timeline_lane {
 
 struct ss_step_timeline_step {
     const char *which; /* "median" */
+    uint32_t process;  /* of the model */
     int64_t number;
     enum ss_step_kind kind;
     uint64_t duration_ns;
@@ -38,7 +39,7 @@ struct ss_step_timeline_step {
 struct ss_step_timeline {
     const struct ss_model *model;
     struct ss_vec_of(struct ss_step_timeline_step) steps;
-    int64_t pid; /* -1: unknown */
+    size_t processes; /* whose steps these are */
 };
 
 /* Nothing without a step that was seen whole. */

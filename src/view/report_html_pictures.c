@@ -25,6 +25,7 @@ static json_t *texts_of(const struct ss_strview *texts, size_t count,
 json_t *ss_page_points(const struct ss_step_points *points, const struct ss_page_limits *limits)
 {
     json_t *object = json_object(), *rows = json_array(), *pids = json_array();
+    json_t *ranks = json_array();
     for (size_t i = 0; i < points->rows.count; i++) {
         const struct ss_step_point *point = &points->rows.data[i];
         push(rows, point->process);
@@ -38,9 +39,11 @@ json_t *ss_page_points(const struct ss_step_points *points, const struct ss_page
     }
     for (size_t i = 0; i < points->pids.count; i++) {
         json_array_append_new(pids, json_integer(points->pids.data[i]));
+        json_array_append_new(ranks, json_integer(points->ranks.data[i]));
     }
     json_object_set_new(object, "phases", texts_of(points->phases, points->phase_count, limits));
     json_object_set_new(object, "pids", pids);
+    json_object_set_new(object, "ranks", ranks);
     json_object_set_new(object, "each", json_integer((json_int_t)points->each));
     json_object_set_new(object, "rows", rows);
     return object;
@@ -174,7 +177,11 @@ static json_t *step_of(const struct ss_step_timeline_step *step, const struct ss
         json_array_append_new(lanes, lane_of(&step->lanes.data[i], model, names, limits));
     }
     json_object_set_new(object, "which", json_string(step->which));
+    const struct ss_model_process *process = &model->processes.data[step->process];
     json_object_set_new(object, "number", json_integer(step->number));
+    json_object_set_new(object, "pid", json_integer(process->pid));
+    json_object_set_new(object, "rank",
+                        process->has_rank ? json_integer(process->rank) : json_null());
     json_object_set_new(object, "kind", json_integer(step->kind));
     json_object_set_new(object, "duration", json_integer((json_int_t)step->duration_ns));
     json_object_set_new(object, "hidden", json_integer((json_int_t)step->hidden_lanes));
@@ -197,7 +204,7 @@ json_t *ss_page_timeline(const struct ss_block *block, const struct ss_page_limi
     }
     ss_intern_fini(&names);
     json_object_set_new(object, "kind", json_string("timeline"));
-    json_object_set_new(object, "pid", json_integer(timeline->pid));
+    json_object_set_new(object, "processes", json_integer((json_int_t)timeline->processes));
     json_object_set_new(object, "names", texts);
     json_object_set_new(object, "steps", steps);
     return object;

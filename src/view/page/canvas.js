@@ -77,10 +77,12 @@
         return context;
     }
 
+    // In the window, so that no frame cuts it; below the pointer, or above where there is no room.
     function placeTip(tip, box, x, y) {
-        const left = Math.min(x + 14, box.width - tip.offsetWidth - 4);
+        const left = Math.min(box.left + x + 14, document.documentElement.clientWidth - tip.offsetWidth - 4);
+        const below = box.top + y + 16, above = box.top + y - tip.offsetHeight - 10;
         tip.style.left = `${Math.max(0, left)}px`;
-        tip.style.top = `${y + 16}px`;
+        tip.style.top = `${below + tip.offsetHeight > window.innerHeight && above > 0 ? above : below}px`;
     }
 
     // options: label; height(width); draw(context, width, height); and, if the picture has them,
@@ -144,6 +146,7 @@
             }
         });
         canvas.addEventListener('pointerup', (event) => release(picture, options, event));
+        window.addEventListener('scroll', () => picture.showTip(null), {passive: true});
         canvas.addEventListener('pointerleave', () => picture.showTip(null));
         canvas.addEventListener('blur', () => {
             picture.showTip(null);

@@ -117,8 +117,9 @@
             draw: (context, width, height) => draw(state, context, width, height),
             tip: (x) => tipAt(state, x, picture.width)
         });
-        return el('figure', {}, el('figcaption', {}, el('bdi', {}, title), one.unit ? el('span', {class: 'soft'}, ` in ${one.unit}`) : null),
-            picture.frame, el('ul', {class: 'legend small'}, ...curves.map((curve, i) => legendEntry(state, curve, i)),
+        const unit = one.unit ? el('span', {class: 'soft'}, ` in ${one.unit}`) : null;
+        return el('figure', {}, el('figcaption', {}, el('bdi', {}, title), unit), picture.frame,
+            el('ul', {class: 'legend small'}, ...curves.map((curve, i) => legendEntry(state, curve, i)),
                 one.hidden ? el('li', {class: 'soft'}, `${one.hidden} more`) : null));
     }
 

@@ -55,13 +55,8 @@ window.stepscope = {};
     }
 
     page.copy = async function (text, what) {
-        let done = false;
-        try {
-            await navigator.clipboard.writeText(text);
-            done = true;
-        } catch (error) {
-            done = copyByCommand(text);
-        }
+        const done = navigator.clipboard
+            ? await navigator.clipboard.writeText(text).then(() => true, () => copyByCommand(text)) : copyByCommand(text);
         page.say(done ? `Copied ${what}` : 'The browser refused to copy');
     };
 
@@ -73,7 +68,7 @@ window.stepscope = {};
     function stored() {
         try {
             return localStorage.getItem('stepscope-theme');
-        } catch (error) {
+        } catch {
             return null;
         }
     }
@@ -81,7 +76,7 @@ window.stepscope = {};
     function store(theme) {
         try {
             localStorage.setItem('stepscope-theme', theme);
-        } catch (error) { // a page from a file may have no storage: the choice lasts as long as it
+        } catch { // a page from a file may have no storage: the choice lasts as long as it
             return;
         }
     }

@@ -4,7 +4,8 @@
     'use strict';
     const {el} = page;
     const TITLES = {headline: 'Where the time goes', findings: 'What to mend first', series: 'Step by step',
-        curves: 'Memory and host over time', header: 'What was recorded, and how faithfully', commands: 'What to run next', note: 'Notes'};
+        curves: 'Memory and host over time',
+        header: 'What was recorded, and how faithfully', commands: 'What to run next', note: 'Notes'};
 
     // A section begins with each block that is not joined to the one before it.
     function sections(blocks) {

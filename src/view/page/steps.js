@@ -16,6 +16,9 @@
         return steps;
     }
 
+    page.processName = (points, process) => points.ranks[process] >= 0
+        ? `rank ${points.ranks[process]}` : `process ${points.pids[process]}`;
+
     const colourOf = (phase, count) => page.colour(phase === count - 1 ? '--rest' : `--role${phase % 6}`);
 
     // ---- drawing ----
@@ -75,7 +78,8 @@
         if (state.cursor >= 0 && state.cursor < shown.length) {
             context.strokeStyle = page.colour('--focus');
             context.lineWidth = 2;
-            context.strokeRect(LEFT + state.cursor * state.column, TOP - 12, Math.max(state.column, 3), height - TOP - BOTTOM + 12);
+            context.strokeRect(LEFT + state.cursor * state.column, TOP - 12, Math.max(state.column, 3),
+                height - TOP - BOTTOM + 12);
         }
         if (state.brush) {
             context.fillStyle = page.colour('--focus');
@@ -94,9 +98,8 @@
         if (!step) {
             return null;
         }
-        const pid = state.points.pids[step.process];
         return page.tipRows(`Step ${step.number}: ${page.duration(step.duration)}`, [
-            ['', KINDS[step.kind]], ...(state.processes.length > 1 ? [['process', String(pid)]] : []),
+            ['', KINDS[step.kind]], ...(state.processes.length > 1 ? [['of', page.processName(state.points, step.process)]] : []),
             ...step.phases.map((ns, i) => [state.points.phases[i], page.duration(ns)]).filter((_, i) => step.phases[i] > 0)]);
     }
 
@@ -168,7 +171,7 @@
         }});
         choice.append(el('option', {value: ALL}, 'all processes, side by side'));
         for (const process of state.processes) {
-            choice.append(el('option', {value: process}, `process ${state.points.pids[process]}`));
+            choice.append(el('option', {value: process}, page.processName(state.points, process)));
         }
         return el('label', {}, 'Steps of ', choice);
     }
@@ -205,8 +208,9 @@
             return null;
         }
         const steps = read(block.points), processes = [...new Set(steps.map((step) => step.process))];
-        const state = {points: block.points, steps, processes, process: processes.length > 1 ? ALL : processes[0], shown: steps, cursor: -1,
-            limit: block.top, isWhole: false, brush: null, words: el('p', {class: 'note fact', 'aria-live': 'polite'})};
+        const state = {points: block.points, steps, processes, process: processes.length > 1 ? ALL : processes[0],
+            shown: steps, cursor: -1, limit: block.top, isWhole: false, brush: null,
+            words: el('p', {class: 'note fact', 'aria-live': 'polite'})};
         state.scale = page.button('', () => {
             state.isWhole = !state.isWhole;
             update(state);
@@ -217,7 +221,8 @@
         return el('div', {class: 'steps'},
             el('div', {class: 'tools'}, processes.length > 1 ? processChoice(state) : null,
                 el('span', {class: 'count'}, 'Drag to select steps'), el('span', {class: 'far'}, ' '), state.reset, state.scale),
-            state.picture.frame, legend(state), state.words,
-            block.points.each > 1 ? el('p', {class: 'note aside'}, `Each column is the longest of ${block.points.each} steps.`) : null);
+            state.picture.frame, legend(state), state.words, processes.length > 1 ? page.heat(state) : null,
+            block.points.each > 1 ? el('p', {class: 'note aside'},
+                `Each column is the longest of ${block.points.each} steps.`) : null);
     };
 })(window.stepscope);

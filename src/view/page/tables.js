@@ -31,7 +31,7 @@
     function order(state) {
         const words = state.search.toLowerCase();
         const kept = state.block.rows.map((_, i) => i).filter((i) => words === '' ||
-            state.block.rows[i].some((cell) => cell.toLowerCase().includes(words)));
+            state.block.rows[i].some((text) => text.toLowerCase().includes(words)));
         if (state.sort >= 0) {
             const isNumeric = Boolean(state.block.columns[state.sort].right);
             kept.sort((a, b) => state.direction *
@@ -100,7 +100,7 @@
             state.direction = state.sort === c ? -first : first;
             state.sort = c;
         }
-        state.heads.forEach((head, i) => head.setAttribute('aria-sort', i !== state.sort ? 'none' :
+        state.heads.forEach((shown, i) => shown.setAttribute('aria-sort', i !== state.sort ? 'none' :
             state.direction > 0 ? 'ascending' : 'descending'));
         drawRows(state);
     }
@@ -170,6 +170,12 @@
                 `stepscope report --by ${block.name}`) : null);
     }
 
-    page.renderers.table = (block, title) => block.rows ? build(block, title) : null;
+    // Above some tables, their picture.
+    function pictureOf(block) {
+        return block.name === 'roofline' ? page.roofline(block) : null;
+    }
+
+    page.renderers.table = (block, title) => block.rows
+        ? el('div', {}, pictureOf(block), build(block, title)) : null;
     page.renderers.tree = page.renderers.table;
 })(window.stepscope);

@@ -188,13 +188,17 @@
         });
     }
 
+    function ownerOf(block, step) {
+        return block.processes < 2 ? '' : step.rank === null ? ` of process ${step.pid}` : ` of rank ${step.rank}`;
+    }
+
     page.titles.timeline = 'What ran in a step';
 
     page.renderers.timeline = function (block) {
         const state = {steps: block.steps.map((step) => readStep(step, block.names)), brush: null, table: el('tbody')};
         state.step = state.steps[0];
-        state.buttons = state.steps.map((step, i) => page.button(
-            `${step.which}: step ${step.number}, ${page.duration(step.duration)}`, () => choose(state, i)));
+        state.buttons = state.steps.map((step, i) => page.button(`${step.which}: step ${step.number}` +
+            `${ownerOf(block, step)}, ${page.duration(step.duration)}`, () => choose(state, i)));
         state.reset = page.button('Whole step', () => show(state, 0, state.step.duration));
         state.picture = makePicture(state);
         choose(state, 0);

@@ -99,7 +99,8 @@ static void test_the_time_line_has_the_median_and_the_slowest(void **state)
     make(&model, 20, 7);
     sum_up(&model, &training);
     ss_step_timeline_init(&timeline, &model, &training);
-    assert_int_equal(timeline.pid, 42);
+    assert_int_equal(timeline.processes, 1);
+    assert_int_equal(model.processes.data[timeline.steps.data[0].process].pid, 42);
     assert_int_equal(timeline.steps.count, 2); /* the first is the median */
     const struct ss_step_timeline_step *slowest = &timeline.steps.data[1];
     assert_string_equal(slowest->which, "slowest");
