@@ -198,38 +198,45 @@ static void append_scripts(struct ss_strbuf *out)
     ss_strbuf_append_text(out, "</body>\n</html>\n");
 }
 
-static enum ss_status append_page(const struct ss_document *document,
-                                  const struct ss_page_limits *limits, struct ss_strbuf *out,
-                                  struct ss_error *err)
+/* The begin of the page, whatever the limits. */
+static enum ss_status append_begin(const struct ss_document *document, struct ss_strbuf *out,
+                                   struct ss_error *err)
 {
     append_head(document, out);
     SS_TRY(append_without_scripts(document, out, err));
     ss_strbuf_append_text(out, "<main id=\"report\"></main>\n");
-    append_data(document, limits, out);
-    append_scripts(out);
     return SS_OK;
 }
 
-/* The first limits whose page is small enough. */
-enum ss_status ss_report_html(const struct ss_document *document,
-                              const struct ss_report_style *style, FILE *out, struct ss_error *err)
+/* Appends the rest with the first limits with which the page is small enough. */
+static enum ss_status append_rest(const struct ss_document *document, struct ss_strbuf *out,
+                                  struct ss_error *err)
 {
     static const struct ss_page_limits limits[] = {{1000, 4096, true}, {300, 1024, true},
                                                    {100, 512, true},   {100, 256, false},
                                                    {30, 128, false},   {10, 64, false}};
-    (void)style;
-    enum ss_status status = SS_OK;
-    struct ss_strbuf page;
+    size_t begin = out->length;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        ss_strbuf_init(&page, MAX_PAGE_BYTES);
-        status = append_page(document, &limits[i], &page, err);
-        if (status != SS_OK || !page.overflow || i + 1 == sizeof limits / sizeof *limits) {
-            break;
+        out->length = begin;
+        out->overflow = false;
+        append_data(document, &limits[i], out);
+        append_scripts(out);
+        if (!out->overflow) {
+            return SS_OK;
         }
-        ss_strbuf_fini(&page);
     }
-    if (status == SS_OK && page.overflow) {
-        status = ss_fail(err, SS_E_LIMIT, "the page is larger than 5 MB: choose one table (--by)");
+    return ss_fail(err, SS_E_LIMIT, "the page is larger than 5 MB: choose one table (--by)");
+}
+
+enum ss_status ss_report_html(const struct ss_document *document,
+                              const struct ss_report_style *style, FILE *out, struct ss_error *err)
+{
+    (void)style;
+    struct ss_strbuf page;
+    ss_strbuf_init(&page, MAX_PAGE_BYTES);
+    enum ss_status status = append_begin(document, &page, err);
+    if (status == SS_OK) {
+        status = append_rest(document, &page, err);
     }
     if (status == SS_OK) {
         fwrite(page.data, 1, page.length, out);

@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stepscope report --html`: the page in real browsers."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+import time
+
+import pytest
+from firefox import Firefox
+from pages import page_of, raw, training  # noqa: F401 (fixtures)
+
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+
+from browser import chromium  # noqa: E402, F401 (a fixture)
+from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+
+HOSTILE = ["</script><script>window.broken=1</script>", "<!--<script>window.broken=1//",
+           '"><img src=x onerror="window.broken=1">', "]]><svg onload=window.broken=1>",
+           "\u202eevil", "名前" * 40, "x" * 10000, "`|*<b>"]
+
+
+class Page:
+    """An opened page: it has no errors and has requested nothing."""
+
+    def __init__(self, driver, path):
+        self.driver = driver
+        driver.get("about:blank")
+        driver.get_log("browser")
+        driver.get(path.as_uri())
+        assert self.js("return document.documentElement.dataset.ready") == "yes"
+        self.check()
+
+    def check(self):
+        assert [entry for entry in self.driver.get_log("browser") if entry["level"] != "INFO"] == []
+        assert self.js("return performance.getEntriesByType('resource').length") == 0
+
+    def js(self, code, *arguments):
+        return self.driver.execute_script(code, *arguments)
+
+    def all(self, selector):
+        return self.js("return [...document.querySelectorAll(arguments[0])]"
+                       ".map((element) => element.innerText)", selector)
+
+    def section(self, title):
+        return self.js("return [...document.querySelectorAll('section')].find((section) =>"
+                       "section.querySelector('h2').textContent === arguments[0])", title)
+
+    def column(self, title, number):
+        return self.js("return [...arguments[0].querySelectorAll('tbody tr')].map((row) =>"
+                       "row.cells[arguments[1]].textContent)", self.section(title), number)
+
+    def press(self, section, text):
+        self.js("[...arguments[0].querySelectorAll('button')].find((button) =>"
+                "button.textContent.startsWith(arguments[1])).click()", section, text)
+
+
+TRAIN = """\
+import stepscope
+
+
+def slow():
+    total = 0
+    for i in range(60_000):
+        total += i * i
+    return total
+
+
+stepscope.epoch(0)
+for _ in range(60):
+    stepscope.phase("data")
+    slow()
+    stepscope.phase(None)
+    stepscope.step()
+"""
+
+
+def test_the_source_of_a_finding_unless_it_was_changed(chromium, stepscope, page_of, package, python,
+                                                       tmp_path):
+    program, trace = tmp_path / "train.py", tmp_path / "run.pftrace"
+    program.write_text(TRAIN)
+    hour_ago = time.time() - 3600
+    os.utime(program, (hour_ago, hour_ago))
+    stepscope("record", "-q", "-r", 200, "-o", trace, "--", python, program,
+              env={"PYTHONPATH": str(package)})
+    page = Page(chromium, page_of(trace))
+    assert page.all(".excerpt figcaption")[0].startswith("train.py:")
+    marked = page.js("return document.querySelector('.excerpt mark').textContent").strip()
+    assert "for i in range(60_000):" in marked or "total += i * i" in marked
+    shown = page.js("return document.querySelector('.excerpt code').textContent")
+    assert "def slow():" in shown
+    os.utime(program)
+    page = Page(chromium, page_of(trace))
+    assert page.all(".finding") and not page.all(".excerpt")
+
+
+def test_two_recordings(chromium, stepscope, tmp_path):
+    target = tmp_path / "diff.html"
+    stepscope("diff", training(tmp_path / "a.json"), training(tmp_path / "b.json", slow=5),
+              "--html", target)
+    page = Page(chromium, target)
+    assert page.all("section h2")[0] == "What changed"
+    assert "Step" in page.all("section h2")
+    assert page.js("return document.querySelectorAll('td.right').length") > 10
+
+
+def test_sections_are_those_of_the_text(chromium, stepscope, page_of, tmp_path):
+    source = training(tmp_path / "trace.json")
+    page = Page(chromium, page_of(source))
+    titles = page.all("section h2")
+    assert titles[0] == "Where the time goes"
+    text = " ".join(stepscope("report", source).stdout.split())
+    headline = page.js("return document.querySelector('p.headline').textContent")
+    assert headline.startswith("A step takes 1.00\u00a0ms") and headline.replace("\u00a0", " ") in text
+    assert "Kernels" in titles and "Operators" in titles and "Steps" in titles
+    assert "What was recorded, and how faithfully" in titles
+    assert page.all("nav a") == titles
+
+
+def test_findings_show_what_they_bring(chromium, page_of, tmp_path, stepscope):
+    source = training(tmp_path / "trace.json")
+    found = json.loads(stepscope("report", source, "-f", "json").stdout)["training"]["advice"]
+    page = Page(chromium, page_of(source))
+    assert len(page.all(".finding")) == min(len(found), 4) > 0
+    assert page.all(".finding .fix")[0].replace("\u00a0", " ") == found[0]["fix"]
+
+
+PIXELS = """const canvas = arguments[0].querySelector('canvas');
+const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+const seen = new Set();
+for (let i = 0; i < data.length; i += 4 * 7) {
+    seen.add(data.slice(i, i + 3).join());
+}
+return [canvas.width, canvas.height, seen.size];"""
+
+
+def test_pictures_are_drawn(chromium, page_of, tmp_path):
+    page = Page(chromium, page_of(training(tmp_path / "trace.json")))
+    for title in ("Step by step", "What ran in a step", "Flame graph"):
+        width, height, colours = page.js(PIXELS, page.section(title))
+        assert width > 500 and height > 50 and colours > 5, title
+
+
+def focus(page, title):
+    page.js("arguments[0].querySelector('canvas').focus()", page.section(title))
+
+
+def tip(page, title):
+    return page.js("const tip = arguments[0].querySelector('.tip');"
+                   "return tip.classList.contains('shown') ? tip.innerText : ''", page.section(title))
+
+
+def test_steps_are_read_by_keyboard_and_selected_by_a_drag(chromium, page_of, tmp_path):
+    page = Page(chromium, page_of(training(tmp_path / "trace.json")))
+    focus(page, "Step by step")
+    ActionChains(chromium).send_keys(Keys.ARROW_RIGHT).perform()
+    assert tip(page, "Step by step").startswith("Step 0: 1.00 ms")
+    ActionChains(chromium).send_keys(Keys.END).perform()
+    assert tip(page, "Step by step").startswith("Step 7: 1.00 ms")
+    canvas = page.js("return arguments[0].querySelector('canvas')", page.section("Step by step"))
+    page.js("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    column = (canvas.size["width"] - 58) / 8
+    left = 58 - canvas.size["width"] / 2
+    ActionChains(chromium).move_to_element_with_offset(canvas, left + 3.5 * column, 0) \
+        .click_and_hold().move_by_offset(2 * column, 0).release().perform()
+    words = page.js("return arguments[0].querySelector('.steps > .note').textContent",
+                    page.section("Step by step"))
+    assert words.startswith("Steps 3 to 5: 3 shown, median 1.00 ms")
+    page.press(page.section("Step by step"), "All steps")
+    assert page.js("return arguments[0].querySelector('.steps > .note').textContent",
+                   page.section("Step by step")) == ""
+
+
+def test_a_step_of_the_time_line(chromium, page_of, tmp_path):
+    page = Page(chromium, page_of(training(tmp_path / "trace.json")))
+    section = page.section("What ran in a step")
+    chosen = page.js("return [...arguments[0].querySelectorAll('[aria-pressed]')]"
+                     ".map((button) => button.textContent)", section)
+    assert [text.split(":")[0] for text in chosen] == ["median", "slowest"]  # the first is the median
+    assert "slowest: step 4, 3.00 ms" in chosen
+    page.js("arguments[0].querySelector('details').open = true", section)
+    rows = page.js("return [...arguments[0].querySelectorAll('details tbody tr')]"
+                   ".map((row) => row.innerText)", section)
+    assert any(row.startswith("gemm_kernel") and row.endswith("400 µs") for row in rows)
+    page.press(section, "slowest")
+    focus(page, "What ran in a step")
+    ActionChains(chromium).send_keys("+").perform()
+    assert page.js("return !([...arguments[0].querySelectorAll('button')].find((button) =>"
+                   "button.textContent === 'Whole step').hidden)", section)
+
+
+STACKS = """\
+main (a.py:1);train (a.py:9);forward (m.py:5);mul (ops.py:7) 30
+main (a.py:1);train (a.py:9);loss (m.py:9);mul (ops.py:7) 10
+main (a.py:1);load (d.py:2) 60
+"""
+
+
+def test_flame_graph_has_search_zoom_callers_and_callees(chromium, page_of, tmp_path):
+    source = tmp_path / "run.txt"
+    source.write_text(STACKS)
+    page = Page(chromium, page_of(source))
+    section = page.section("Flame graph")
+    words = "return arguments[0].querySelector('.flame > .note').textContent"
+    assert page.js(words, section).startswith("100 samples in all")
+    field = page.js("return arguments[0].querySelector('input')", section)
+    ActionChains(chromium).click(field).send_keys("MUL").perform()
+    assert page.js("return arguments[0].querySelector('.count').textContent", section) == "40.0 % found"
+    focus(page, "Flame graph")
+    ActionChains(chromium).send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN).perform()
+    assert tip(page, "Flame graph").startswith("load")
+    ActionChains(chromium).send_keys(Keys.ARROW_RIGHT).perform()
+    assert tip(page, "Flame graph").startswith("train")
+    assert "40 samples, 40.0 %" in tip(page, "Flame graph")
+    page.js("arguments[0].querySelector('details').open = true", section)
+    rows = page.js("return [...arguments[0].querySelectorAll('details tbody tr')]"
+                   ".map((row) => row.innerText.split('\\t'))", section)
+    assert rows[0] == ["60.0 %", "60.0 %", "load", "d.py"]
+    assert rows[1] == ["40.0 %", "40.0 %", "mul", "ops.py"]
+    page.press(section, "mul")
+    assert page.js(words, section).startswith("Callers above, callees below: mul, 40 samples, 40.0 %")
+    focus(page, "Flame graph")
+    ActionChains(chromium).send_keys(Keys.ESCAPE).perform()
+    assert page.js(words, section).startswith("100 samples in all")
+    page.check()
+
+
+def test_flame_graph_of_a_device(chromium, page_of, tmp_path):
+    page = Page(chromium, page_of(training(tmp_path / "trace.json")))
+    section = page.section("Flame graph")
+    words = page.js("return arguments[0].querySelector('.flame > .note').textContent", section)
+    assert words.startswith("4.00 ms in all")
+    rows = page.js("return [...arguments[0].querySelectorAll('details tbody tr')]"
+                   ".map((row) => row.textContent)", section)
+    assert rows[0].startswith("80.0 %80.0 %gemm_kernel")
+
+def test_tables_sort_search_and_open(chromium, page_of, raw):
+    page = Page(chromium, page_of(raw, "--by", "function"))
+    title = page.all("section h2")[1]
+    section = page.section(title)
+    assert len(page.column(title, 0)) == 12
+    page.press(section, "Show 19 more")
+    samples = page.all("thead th").index("samples")
+    counts = page.column(title, samples)
+    assert counts == [f"{1000 - 10 * i:,}" for i in range(30)] + ["0"]
+    page.press(section, "samples")
+    assert page.column(title, samples) == counts
+    page.press(section, "samples")
+    assert page.column(title, samples) == counts[::-1]
+    assert page.js("return document.querySelector('[aria-sort=ascending]').textContent") == "samples"
+    field = page.js("return arguments[0].querySelector('input')", section)
+    ActionChains(chromium).click(field).send_keys("WORK_2").perform()
+    assert len(page.column(title, 0)) == 10
+    assert "10 of 31 rows" in page.all(".count")
+
+
+def test_copies(chromium, page_of, tmp_path):
+    source = tmp_path / "run.txt"
+    source.write_text('=cmd() (a,"b".py:1) 60\nma|in (b.py:2) 40\n')
+    page = Page(chromium, page_of(source, "--by", "function"))
+    page.js("window.copied = []; navigator.clipboard.writeText = (text) => {"
+            "window.copied.push(text); return Promise.resolve(); };")
+    page.press(page.section(page.all("section h2")[1]), "Copy CSV")
+    page.press(page.section(page.all("section h2")[1]), "Copy Markdown")
+    csv, markdown = page.js("return window.copied")
+    assert "'=cmd()" in csv and '"a,""b"".py"' in csv
+    assert "ma\\|in" in markdown and markdown.splitlines()[1].startswith("|---")
+
+
+def test_hostile_names_do_nothing(chromium, page_of, tmp_path):
+    source = tmp_path / "run.txt"
+    lines = "".join(f"{name} (f.py:{i + 1}) {200 - i}\n" for i, name in enumerate(HOSTILE))
+    source.write_bytes(lines.encode() + b"\xff\xfe\x01\x1b[31m (g.py:1) 150\n")
+    path = page_of(source)
+    page = Page(chromium, path)
+    names = page.all("td.left bdi")
+    for name in (HOSTILE[0], HOSTILE[1], HOSTILE[2], HOSTILE[5]):
+        assert name in names
+    assert any(name.startswith("x" * 1000) for name in names)
+    assert page.js("return window.broken") is None
+    assert page.js("return document.querySelectorAll('img, body svg').length") == 0
+    assert page.js("return document.documentElement.scrollWidth <= innerWidth")
+    text = path.read_text("utf-8")
+    assert "<!--" not in text.split("<noscript>")[1]
+
+
+def test_injected_script_would_not_run(chromium, page_of, raw, tmp_path):
+    """The policy is what stands behind the escapes."""
+    text = page_of(raw).read_text("utf-8")
+    path = tmp_path / "forged.html"
+    path.write_text(text.replace("<main id=", "<script>window.broken=1</script><main id=", 1))
+    chromium.get(path.as_uri())
+    assert chromium.execute_script("return window.broken") is None
+    assert chromium.execute_script("return document.documentElement.dataset.ready") == "yes"
+    chromium.get_log("browser")
+
+
+@pytest.mark.parametrize("name", ["cut.pftrace", "no-trailer.pftrace"])
+def test_damaged_recordings_say_so(chromium, page_of, name):
+    from conftest import ROOT
+    page = Page(chromium, page_of(ROOT / "tests/golden/broken" / name, status=3))
+    assert "What was recorded, and how faithfully" in page.all("section h2")
+
+
+def test_opens_within_a_second(chromium, page_of, tmp_path):
+    path = page_of(training(tmp_path / "trace.json", steps=400, slow=30))
+    spent = []
+    for _ in range(3):
+        begin = time.monotonic()
+        Page(chromium, path)
+        spent.append(time.monotonic() - begin)
+    assert min(spent) < 1
+
+
+def test_light_and_dark(chromium, page_of, raw):
+    path = page_of(raw)
+    colours = {}
+    for scheme in ("light", "dark"):
+        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        page = Page(chromium, path)
+        colours[scheme] = page.js("return getComputedStyle(document.body).backgroundColor")
+    page.js("const theme = document.getElementById('theme'); theme.value = 'light';"
+            "theme.dispatchEvent(new Event('change'))")
+    assert page.js("return getComputedStyle(document.body).backgroundColor") == colours["light"]
+    page.js("localStorage.clear()")
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert colours["light"] != colours["dark"]
+
+
+def test_keyboard_reaches_and_sorts(chromium, page_of, raw):
+    page = Page(chromium, page_of(raw, "--by", "function"))
+    for _ in range(40):
+        ActionChains(chromium).send_keys(Keys.TAB).perform()
+        if page.js("return document.activeElement.textContent") == "samples":
+            break
+    ActionChains(chromium).send_keys(Keys.ENTER).perform()
+    assert page.js("return document.activeElement.parentElement.ariaSort") == "descending"
+
+
+@pytest.fixture(scope="module")
+def firefox():
+    program = shutil.which("firefox-esr") or shutil.which("firefox")
+    if program is None:
+        pytest.skip("firefox is not installed")
+    with tempfile.TemporaryDirectory() as profile:
+        started = Firefox(program, profile)
+        yield started
+        started.quit()
+
+
+def test_firefox_shows_it_within_a_second(firefox, page_of, tmp_path):
+    path = page_of(training(tmp_path / "trace.json", steps=100, slow=30))
+    firefox.get("about:blank")
+    spent = []
+    for _ in range(3):
+        begin = time.monotonic()
+        firefox.get(path.as_uri())
+        assert firefox.execute_script("return document.documentElement.dataset.ready") == "yes"
+        spent.append(time.monotonic() - begin)
+    assert min(spent) < 1
+    assert firefox.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert len(firefox.execute_script("return [...document.querySelectorAll('section h2')]"
+                                      ".map((title) => title.textContent)")) > 10
+    sizes = firefox.execute_script("return [...document.querySelectorAll('canvas')].map((canvas) =>"
+                                   "[canvas.width, canvas.parentElement.clientWidth])")
+    assert sizes and all(width == around for width, around in sizes)
+
+
+def axe():
+    """The rules of accessibility, from a package of the tests or $AXE_CORE; skips without them."""
+    found = importlib.util.find_spec("axe_core_python")
+    path = os.environ.get("AXE_CORE") or found and pathlib.Path(found.origin).parent / "axe.min.js"
+    if not path:
+        pytest.skip("axe-core-python is not installed, and AXE_CORE does not name axe.min.js")
+    return pathlib.Path(path).read_text("utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_has_no_findings_of_axe(chromium, page_of, tmp_path, scheme):
+    rules = axe()
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+        "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    page = Page(chromium, page_of(training(tmp_path / "trace.json")))
+    page.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.js(rules)
+    chromium.set_script_timeout(60)
+    found = chromium.execute_async_script(
+        "axe.run(document).then((result) => arguments[0](result.violations.map((rule) =>"
+        "[rule.id, rule.nodes.slice(0, 3).map((node) => node.html)])))")
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert found == []
+
+
+def test_prints_without_controls(chromium, page_of, raw):
+    page = Page(chromium, page_of(raw))
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    shown = page.js("return [...document.querySelectorAll('nav, button, input, select')]"
+                    ".filter((element) => element.offsetParent !== null && !element.closest('th, details')).length")
+    colour = page.js("return getComputedStyle(document.body).backgroundColor")
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert (shown, colour) == (0, "rgb(255, 255, 255)")
+
+
