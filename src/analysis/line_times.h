@@ -28,9 +28,9 @@ enum ss_line_time_column {
  * the table. */
 struct ss_source_lines {
     struct ss_strview (*line)(void *context, struct ss_strview path, uint32_t line);
+    void *context;
     /* When the file was last changed, in ns since 1970; 0: there is no such file. NULL: unknown. */
     int64_t (*changed_ns)(void *context, struct ss_strview path);
-    void *context;
 };
 
 struct ss_line_times_options {

@@ -80,7 +80,7 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     struct ss_source_text *source = ss_source_text_new();
     struct ss_report_options report = {.kind = request->kind, .table = &request->table};
     request->table.source = (struct ss_source_lines){
-        .line = source_line, .changed_ns = source_changed_ns, .context = source};
+        .line = source_line, .context = source, .changed_ns = source_changed_ns};
     if (ss_table_kind_is_overview(request->kind)) {
         ss_report_next_init(&next, arguments, selection->model,
                             request->kind == &ss_overview_of_ranges);
