@@ -71,25 +71,19 @@ static void write_group(const struct ss_timeline *timeline, const struct ss_time
     ss_sink_text(sink, "]}");
 }
 
-/* The clock of Perfetto's interface for an input: CLOCK_BOOTTIME at the picture's time 0; null
- * where it is not known. */
+/* The time of Perfetto's interface at the picture's time 0, for a recording: CLOCK_MONOTONIC of its
+ * machine, which recordings declare as the clock of the trace. Null for other files. */
 static void write_perfetto_zero(const struct ss_timeline *timeline, uint32_t input,
                                 struct ss_sink *sink)
 {
     const struct ss_model *model = timeline->selection->model;
     const struct ss_model_input *row = &model->inputs.data[input];
-    uint64_t base_ns = UINT64_MAX;
-    for (size_t i = 0; i < timeline->groups.count && base_ns == UINT64_MAX; i++) {
+    for (size_t i = 0; row->kind == SS_INPUT_TRACE && i < timeline->groups.count; i++) {
         const struct ss_timeline_group *group = &timeline->groups.data[i];
-        bool is_of = input_of(timeline, group) == input;
-        base_ns = is_of ? timeline->tracks.data[group->first_track].base_ns : base_ns;
-    }
-    for (size_t i = 0; i < model->clock_readings.count && base_ns != UINT64_MAX; i++) {
-        const struct ss_model_clock_reading *reading = &model->clock_readings.data[i];
-        if (reading->input == input && row->kind == SS_INPUT_TRACE) {
+        if (input_of(timeline, group) == input) {
+            uint64_t base_ns = timeline->tracks.data[group->first_track].base_ns;
             int64_t shift_ns = model->clock_domains.data[row->clock_domain].shift_ns;
-            int64_t boot_ns = (int64_t)(reading->clock.boottime_ns - reading->clock.monotonic_ns);
-            ss_json_write_integer(sink, (int64_t)base_ns - shift_ns + boot_ns);
+            ss_json_write_integer(sink, (int64_t)(base_ns - (uint64_t)shift_ns));
             return;
         }
     }

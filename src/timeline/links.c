@@ -240,5 +240,5 @@ const struct ss_timeline_link *ss_timeline_links_of(const struct ss_timeline_lin
         end++;
     }
     *count = end - low;
-    return data + low;
+    return *count > 0 ? &data[low] : NULL;
 }

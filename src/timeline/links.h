@@ -24,7 +24,7 @@ struct ss_timeline_links {
 void ss_timeline_links_init(struct ss_timeline_links *links, const struct ss_timeline *timeline);
 void ss_timeline_links_fini(struct ss_timeline_links *links);
 
-/* The links that leave a range (or, with `back`, arrive at it); `*count`: how many. */
+/* The links that leave a range (or, with `back`, arrive at it); `*count`: how many; NULL: none. */
 const struct ss_timeline_link *ss_timeline_links_of(const struct ss_timeline_links *links,
                                                     uint32_t range, bool back, size_t *count);
 
