@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "timeline/build.h"
+#include "timeline/timeline_inside.h"
 
 struct building {
     struct ss_timeline *timeline;

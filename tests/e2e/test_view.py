@@ -299,11 +299,11 @@ def test_a_private_socket(stepscope, tmp_path):
             client.connect(str(path))
             client.sendall(f"GET /?token={view.token} HTTP/1.1\r\nHost: localhost:8790\r\n\r\n".encode())
             assert client.recv(12) == b"HTTP/1.1 303"
-        stepscope("view", "--socket", path, source, status=4)  # somebody listens
+        stepscope("view", "--socket", path, source, status=4)  # one listens
         view.process.kill()
         view.process.wait()
         assert path.exists()
-    with viewing(stepscope, "--socket", path, source) as view:  # nobody does
+    with viewing(stepscope, "--socket", path, source) as view:  # none does
         assert view.end() == 0
     assert not path.exists()
     path.write_text("mine")
@@ -321,9 +321,9 @@ def test_usage(stepscope, tmp_path):
 
 def test_prints_the_tunnel_and_opens_no_browser(stepscope, tmp_path):
     source = training().write(tmp_path / "trace.json")
-    told = tmp_path / "told"
+    opened = tmp_path / "opened"
     program = tmp_path / "xdg-open"
-    program.write_text(f"#!/bin/sh\necho \"$1\" > {told}\n")
+    program.write_text(f"#!/bin/sh\necho \"$1\" > {opened}\n")
     program.chmod(0o755)
     path = os.environ["PATH"]
     os.environ["PATH"] = f"{tmp_path}:{path}"
@@ -332,11 +332,11 @@ def test_prints_the_tunnel_and_opens_no_browser(stepscope, tmp_path):
             line = view.process.stderr.readline()
             assert f"ssh -N -L {view.port}:127.0.0.1:{view.port}" in line
             assert view.end() == 0
-            assert not told.exists()
+            assert not opened.exists()
         with viewing(stepscope, "--open", source) as view:
             until = time.monotonic() + 20
-            while not (told.exists() and told.read_text()) and time.monotonic() < until:
+            while not (opened.exists() and opened.read_text()) and time.monotonic() < until:
                 time.sleep(0.01)
-            assert told.read_text().strip() == view.address
+            assert opened.read_text().strip() == view.address
     finally:
         os.environ["PATH"] = path

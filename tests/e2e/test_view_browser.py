@@ -234,7 +234,7 @@ def test_folds(page):
     assert page.drawn("cudaLaunchKernel") == [] and len(page.drawn("aten::linear")) == 12
 
 
-def test_hands_over_to_perfetto(page):
+def test_opens_perfetto(page):
     """The other tab is played by this test: it answers as Perfetto's interface does."""
     page.js("""
         window.posted = [];

@@ -11,7 +11,7 @@ import urllib.parse
 
 
 class Viewing:
-    """`stepscope view INPUT…`; `get` has the cookie unless told otherwise."""
+    """`stepscope view INPUT…`; `get` has the cookie unless `raw` is used."""
 
     def __init__(self, stepscope, *arguments):
         self.process = subprocess.Popen([stepscope.path, "view", *map(str, arguments)],

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "timeline/build.h"
+#include "timeline/timeline_inside.h"
 
 static uint32_t process_of(const struct ss_model *model, const struct ss_timeline_track *track)
 {

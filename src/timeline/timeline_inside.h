@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Private to the implementation of timeline.h: tracks before they are sorted into groups. */
-#ifndef SS_TIMELINE_BUILD_H
-#define SS_TIMELINE_BUILD_H
+#ifndef SS_TIMELINE_TIMELINE_INSIDE_H
+#define SS_TIMELINE_TIMELINE_INSIDE_H
 
 #include "timeline/timeline.h"
 #include "view/spans.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "timeline/build.h"
+#include "timeline/timeline_inside.h"
 
 /* The frames of a stack, the outermost first. */
 struct frames ss_vec_of(uint32_t);

@@ -2,7 +2,7 @@
 /* Spreads ranges over lanes by their depth. Other tools' files contain ranges that overlap without
  * nesting: such a range goes to the next lane with room. */
 #include "base/alloc.h"
-#include "timeline/build.h"
+#include "timeline/timeline_inside.h"
 
 /* The lanes of one lane of the model. */
 struct spreading {
