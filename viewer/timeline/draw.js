@@ -264,11 +264,11 @@ export class Drawing {
         }
         const x1 = near(this.x(from.begin_ns), this.width), y1 = near(top + LANE / 2, height);
         const x2 = near(this.x(to.begin_ns), this.width), y2 = near(end + LANE / 2, height);
-        const bend = Math.max(30, Math.abs(x2 - x1) / 2);
+        const bend = Math.max(30, Math.abs(x2 - x1) / 2), rise = Math.abs(y2 - y1) < LANE ? LANE * 1.5 : 0;
         context.lineWidth = 1.5;
         context.beginPath();
         context.moveTo(x1, y1);
-        context.bezierCurveTo(x1 + bend, y1, x2 - bend, y2, x2, y2);
+        context.bezierCurveTo(x1 + bend, y1 + rise, x2 - bend, y2 + rise, x2, y2);
         context.stroke();
         context.beginPath();
         context.moveTo(x2, y2);

@@ -168,7 +168,7 @@ export class Panel {
         const slice = this.page.state.selected;
         if (!slice) {
             this.show(element("p", {class: "dim"}, "Select a slice for its details, or drag over a time range for its sums. "),
-                      element("p", {class: "dim"}, "W and S zoom, A and D move; ? shows all keys."));
+                      element("p", {class: "dim"}, "W and S zoom, A and D move; ? shows all keys."), this.hidden());
             return;
         }
         const rows = [["Begin", time(slice.begin_ns)], ["Duration", this.lengthOf(slice)]];
@@ -188,6 +188,12 @@ export class Panel {
                     this.related(slice)));
     }
 
+    /** What the timeline leaves out. */
+    hidden() {
+        const hidden = this.page.state.overview.hidden;
+        return hidden > 0 ? element("p", {class: "wrong"}, `${count(hidden)} slices are nested too deep to be shown.`) : null;
+    }
+
     lengthOf(slice) {
         const cut = slice.begin_unseen ? " (its begin was not recorded)" : slice.end_unseen ? " (its end was not recorded)" : "";
         return `${time(slice.duration_ns)}${cut}`;
@@ -201,7 +207,7 @@ export class Panel {
         }
         if (slice.links.length > 0) {
             lines.push(element("h3", {}, "Arrows"), ...slice.links.map((link) => element("div", {class: "name"},
-                `${link.kind} `, this.link(link.slice), ` after ${duration(Math.abs(link.slice.begin_ns - slice.begin_ns))}`)));
+                `${link.kind} `, this.link(link.slice), ` ${duration(Math.abs(link.slice.begin_ns - slice.begin_ns))} ${link.slice.begin_ns < slice.begin_ns ? "before" : "later"}`)));
         }
         if (slice.hidden_links > 0) {
             lines.push(element("div", {class: "dim"}, `and ${count(slice.hidden_links)} more`));
