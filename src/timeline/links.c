@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/collectives.h"
 #include "analysis/device_work.h"
 #include "analysis/forward_operators.h"
 #include "base/alloc.h"
@@ -50,19 +51,55 @@ static void add(struct ss_timeline_links *links, uint32_t from, uint32_t to, enu
     ss_vec_push(&links->forth, (struct ss_timeline_link){from, to, (uint32_t)kind});
 }
 
-static void add_launches(struct ss_timeline_links *links, const struct ss_selection *selection)
+static void add_launches(struct ss_timeline_links *links, const struct ss_device_works *works)
 {
-    struct ss_device_works works;
-    if (!ss_model_has_device_work(selection->model)) {
-        return;
-    }
-    ss_device_works_init(&works, selection);
-    for (size_t i = 0; i < works.works.count; i++) {
-        const struct ss_device_work *work = &works.works.data[i];
+    for (size_t i = 0; i < works->works.count; i++) {
+        const struct ss_device_work *work = &works->works.data[i];
         if (work->launch != 0) {
             add(links, work->launch - 1, work->range, SS_LINK_LAUNCH);
         }
     }
+}
+
+/* The call of a rank in a collective. */
+static const struct ss_rank_call *call_of(const struct ss_collectives *collectives,
+                                          const struct ss_collective *row, uint32_t process)
+{
+    const struct ss_rank_call *calls = &collectives->calls.rows.data[row->first];
+    size_t at = 0;
+    while (at + 1 < row->count && calls[at].process != process) {
+        at++;
+    }
+    return &calls[at];
+}
+
+static void add_collectives(struct ss_timeline_links *links, const struct ss_selection *selection,
+                            const struct ss_device_works *works)
+{
+    struct ss_collectives collectives;
+    ss_collectives_init(&collectives, selection, works, NULL);
+    for (size_t i = 0; i < collectives.rows.count; i++) {
+        const struct ss_collective *row = &collectives.rows.data[i];
+        if (!ss_collective_is_resolved(row)) {
+            continue;
+        }
+        const struct ss_rank_call *last = call_of(&collectives, row, row->last);
+        for (size_t j = row->first; j < row->first + row->count; j++) {
+            const struct ss_rank_call *other = &collectives.calls.rows.data[j];
+            if (other->range != last->range) {
+                add(links, last->range, other->range, SS_LINK_COLLECTIVE);
+            }
+        }
+    }
+    ss_collectives_fini(&collectives);
+}
+
+static void add_work(struct ss_timeline_links *links, const struct ss_selection *selection)
+{
+    struct ss_device_works works;
+    ss_device_works_init(&works, selection);
+    add_launches(links, &works);
+    add_collectives(links, selection, &works);
     ss_device_works_fini(&works);
 }
 
@@ -205,7 +242,7 @@ static int by_to(const void *left, const void *right)
 void ss_timeline_links_init(struct ss_timeline_links *links, const struct ss_timeline *timeline)
 {
     *links = (struct ss_timeline_links){0};
-    add_launches(links, timeline->selection);
+    add_work(links, timeline->selection);
     add_backward(links, timeline->selection, ss_domain_torch);
     add_backward(links, timeline->selection, ss_domain_torch_profiler);
     add_flows(links, timeline);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which ranges belong together: a launch and the work that it submits, an operator and its
- * backward, the points of a flow that the program recorded (a send and its receive). Pure;
+ * backward, the call of a collective that arrived last and those of the ranks that waited for it (as
+ * far as the clocks can tell), the points of a flow that the program recorded (a send and its receive). Pure;
  * immutable once built. Borrows the timeline.
  */
 #ifndef SS_TIMELINE_LINKS_H
@@ -9,7 +10,7 @@
 
 #include "timeline/timeline.h"
 
-enum ss_link_kind { SS_LINK_LAUNCH, SS_LINK_BACKWARD, SS_LINK_FLOW };
+enum ss_link_kind { SS_LINK_LAUNCH, SS_LINK_BACKWARD, SS_LINK_COLLECTIVE, SS_LINK_FLOW };
 
 struct ss_timeline_link {
     uint32_t from, to; /* ranges of the model */

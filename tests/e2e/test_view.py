@@ -74,6 +74,25 @@ def test_details_name_units_and_links(view):
                     )["self_ns"] == 196_000
 
 
+def test_ranks_that_wait_are_linked_to_the_last(stepscope, tmp_path):
+    sources = []
+    for rank, begin in enumerate((1000, 1600)):  # rank 1 arrives 600 µs later
+        trace = Kineto(rank=rank, world_size=2)
+        for step in range(3):
+            trace.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)", 3000 * step + 500,
+                         3000 * step + begin, 2000 - begin)
+        sources.append(trace.write(tmp_path / f"rank{rank}.json"))
+    with viewing(stepscope, *sources) as view:
+        groups = view.ask("overview")["groups"]
+        assert [group["name"] for group in groups] == ["rank 0", "rank 1"]
+        streams = [next(track["id"] for track in group["tracks"] if track["kind"] == "stream") for group in groups]
+        early, late = [view.ask("slice", track=track, lane=0, position=1) for track in streams]
+        waits = [link for link in early["links"] if link["kind"] == "waited for"]
+        assert [link["slice"]["where"].split(" · ")[0] for link in waits] == ["rank 1"]
+        assert late["begin_ns"] - early["begin_ns"] == 600_000
+        assert [link["slice"]["track"] for link in late["links"] if link["kind"] == "kept waiting"] == [streams[0]]
+
+
 def test_sums_are_cut_to_the_range(view):
     sums = view.ask("sums", **{"from": 500_000, "to": 1_450_000})
     names = {row["name"]: row for row in sums["names"]}
