@@ -3,11 +3,13 @@
 
 import collections
 import json
+import statistics
 import subprocess
 
 import fake_cuda
 import pytest
 
+RANKS = fake_cuda.ROOT / "tests" / "workloads" / "torch_cuda_ranks.py"
 WORKLOAD = fake_cuda.ROOT / "tests" / "workloads" / "torch_cuda.py"
 GEMM_US = 200.0
 OTHER_US = 20.0
@@ -74,6 +76,20 @@ def test_without_a_driver_there_is_no_device():
     python = fake_cuda.need_cuda_python()
     done = fake_cuda.run("--fault", "no-driver", program=[python, WORKLOAD])
     assert json.loads(done.stdout.splitlines()[-1]) == {"available": False}
+
+
+def test_ranks_wait_for_a_late_one():
+    """Over NCCL: the reduction of the punctual rank lasts until the late one comes."""
+    python = fake_cuda.need_cuda_python()
+    done = fake_cuda.run("--devices", "2", program=[python, "-m", "torch.distributed.run",
+                                                    "--nproc-per-node", "2", RANKS])
+    ranks = sorted((json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")),
+                   key=lambda one: one["rank"])
+    assert [one["rank"] for one in ranks] == [0, 1]
+    for rank in ranks:
+        assert rank["collectives"] == [[3.0, 20.0], [[0, 5], [1, 6]], [8.0], [0.0]]
+    punctual, late = (statistics.median(one["reductions_us"]) for one in ranks)
+    assert punctual > 10_000 > late
 
 
 def test_missing_headers_are_named(tmp_path):
