@@ -24,15 +24,15 @@ extern void __cudaRegisterFunction(void **handle, const char *host, char *device
                                    int limit, void *thread, void *block, dim3 *block_size,
                                    dim3 *grid_size, int *warp);
 
-static void client_request(uint8_t **buffer, size_t *size, size_t *most_records)
+static inline void client_request(uint8_t **buffer, size_t *size, size_t *most_records)
 {
     *most_records = 0;
     *size = CLIENT_BUFFER_BYTES;
     *buffer = client.refuses_buffers ? NULL : aligned_alloc(8, CLIENT_BUFFER_BYTES);
 }
 
-static void client_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
-                            size_t valid)
+static inline void client_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+                                   size_t valid)
 {
     CUpti_Activity *record = NULL;
     (void)context;
@@ -50,7 +50,7 @@ static void client_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
 }
 
 /* The record number `index` of a kind; NULL past the last. */
-static const void *client_record(CUpti_ActivityKind kind, size_t index)
+static inline const void *client_record(CUpti_ActivityKind kind, size_t index)
 {
     for (size_t i = 0; i < client.count; i++) {
         const CUpti_Activity *record = (const void *)client.records[i];
@@ -61,7 +61,7 @@ static const void *client_record(CUpti_ActivityKind kind, size_t index)
     return NULL;
 }
 
-static size_t client_count(CUpti_ActivityKind kind)
+static inline size_t client_count(CUpti_ActivityKind kind)
 {
     size_t count = 0;
     while (client_record(kind, count) != NULL) {
@@ -71,7 +71,7 @@ static size_t client_count(CUpti_ActivityKind kind)
 }
 
 /* The address of a kernel of this name, as compiled programs register theirs. */
-static const void *kernel_named(const char *name)
+static inline const void *kernel_named(const char *name)
 {
     void **handle = __cudaRegisterFatBinary(NULL);
     char *host = malloc(16);
@@ -79,7 +79,7 @@ static const void *kernel_named(const char *name)
     return host;
 }
 
-static cudaError_t launch(const void *kernel, cudaStream_t stream)
+static inline cudaError_t launch(const void *kernel, cudaStream_t stream)
 {
     return cudaLaunchKernel(kernel, (dim3){4, 2, 1}, (dim3){128, 1, 1}, NULL, 0, stream);
 }

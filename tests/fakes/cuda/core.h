@@ -295,6 +295,23 @@ struct sim_allocation {
     uint32_t correlation, device, context, stream;
 };
 
+enum sim_graph_event {
+    SIM_GRAPH_MADE,
+    SIM_GRAPH_ENDS,
+    SIM_NODE_MADE,
+    SIM_NODE_CLONED,
+    SIM_EXEC_MADE,
+    SIM_EXEC_ENDS,
+};
+
+struct sim_graph_change {
+    enum sim_graph_event event;
+    const struct sim_graph *graph, *original_graph;
+    const struct sim_graph_exec *exec;
+    uint64_t node, original_node; /* their ids are their handles */
+    enum sim_kind node_kind;
+};
+
 struct sim_tracer {
     void (*call_begun)(struct sim_call *call);
     void (*call_ended)(struct sim_call *call, int result);
@@ -304,6 +321,7 @@ struct sim_tracer {
     void (*memory_changed)(const struct sim_allocation *allocation);
     void (*context_made)(const struct sim_device *device);
     void (*stream_made)(const struct sim_stream *stream, bool destroyed);
+    void (*graph_changed)(const struct sim_graph_change *change);
     /* On the device thread, every few milliseconds. */
     void (*tick)(uint64_t now_ns);
 };

@@ -137,6 +137,45 @@ static void waited(const struct sim_wait *wait)
     }
 }
 
+static CUgraphNodeType type_of(enum sim_kind kind)
+{
+    switch (kind) {
+    case SIM_COPY:
+        return CU_GRAPH_NODE_TYPE_MEMCPY;
+    case SIM_SET:
+        return CU_GRAPH_NODE_TYPE_MEMSET;
+    case SIM_HOST_CALL:
+        return CU_GRAPH_NODE_TYPE_HOST;
+    default:
+        return CU_GRAPH_NODE_TYPE_KERNEL;
+    }
+}
+
+static void graph_changed(const struct sim_graph_change *change)
+{
+    static const CUpti_CallbackIdResource cbids[] = {
+        [SIM_GRAPH_MADE] = CUPTI_CBID_RESOURCE_GRAPH_CREATED,
+        [SIM_GRAPH_ENDS] = CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING,
+        [SIM_NODE_MADE] = CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+        [SIM_NODE_CLONED] = CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+        [SIM_EXEC_MADE] = CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,
+        [SIM_EXEC_ENDS] = CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
+    };
+    CUpti_CallbackIdResource cbid = cbids[change->event];
+    CUpti_GraphData graph = {.graph = (CUgraph)(uintptr_t)change->graph,
+                             .originalGraph = (CUgraph)(uintptr_t)change->original_graph,
+                             .node = (CUgraphNode)(uintptr_t)change->node,
+                             .originalNode = (CUgraphNode)(uintptr_t)change->original_node,
+                             .nodeType = type_of(change->node_kind),
+                             .graphExec = (CUgraphExec)(uintptr_t)change->exec};
+    if (is_subscribed(CUPTI_CB_DOMAIN_RESOURCE, (uint32_t)cbid)) {
+        CUpti_ResourceData data = {.context = (CUcontext)(void *)sim_current_device(),
+                                   .resourceDescriptor = &graph};
+        subscriber.callback(subscriber.user, CUPTI_CB_DOMAIN_RESOURCE, (CUpti_CallbackId)cbid,
+                            &data);
+    }
+}
+
 static void tick(uint64_t now_ns)
 {
     (void)now_ns;
@@ -151,6 +190,7 @@ const struct sim_tracer cupti_tracer = {
     .memory_changed = cupti_write_allocation,
     .context_made = context_made,
     .stream_made = stream_made,
+    .graph_changed = graph_changed,
     .tick = tick,
 };
 

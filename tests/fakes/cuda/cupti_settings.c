@@ -260,6 +260,12 @@ CUptiResult impl_cuptiGetGraphId(CUgraph graph, uint32_t *pId)
     return CUPTI_SUCCESS;
 }
 
+CUptiResult impl_cuptiGetGraphNodeId(CUgraphNode node, uint64_t *nodeId)
+{
+    *nodeId = (uintptr_t)node;
+    return CUPTI_SUCCESS;
+}
+
 CUptiResult impl_cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t *pId)
 {
     *pId = sim_graph_exec_id((struct sim_graph_exec *)(void *)graphExec);

@@ -26,6 +26,14 @@ enum { NODE_GAP_NS = 1000 };
 static atomic_uint next_graph_id = 1;
 static atomic_ulong next_node_id = 1;
 
+void sim_publish_graph(const struct sim_graph_change *change)
+{
+    const struct sim_tracer *tracer = sim_tracer;
+    if (tracer != NULL && tracer->graph_changed != NULL) {
+        tracer->graph_changed(change);
+    }
+}
+
 static void add_node(struct sim_graph *graph, const struct node *node)
 {
     if (graph->count == graph->capacity) {
@@ -38,13 +46,14 @@ static void add_node(struct sim_graph *graph, const struct node *node)
     graph->nodes[graph->count++] = *node;
 }
 
-void sim_capture_work(struct sim_stream *stream, const struct sim_work *work)
+uint64_t sim_capture_work(struct sim_stream *stream, const struct sim_work *work)
 {
     struct sim_graph *graph = stream->capture->graph;
     struct node node = {
         .work = *work, .waits_for = stream->tips, .id = atomic_fetch_add(&next_node_id, 1)};
     add_node(graph, &node);
     stream->tips = (struct sim_tips){{(uint32_t)(graph->count - 1)}, 1};
+    return node.id;
 }
 
 enum sim_result sim_capture_begin(struct sim_stream *stream)
@@ -68,6 +77,8 @@ enum sim_result sim_capture_begin(struct sim_stream *stream)
     if (result != SIM_OK) {
         free(capture);
         free(graph);
+    } else {
+        sim_publish_graph(&(struct sim_graph_change){.event = SIM_GRAPH_MADE, .graph = graph});
     }
     return result;
 }
@@ -151,6 +162,7 @@ size_t sim_graph_node_count(const struct sim_graph *graph)
 
 void sim_graph_destroy(struct sim_graph *graph)
 {
+    sim_publish_graph(&(struct sim_graph_change){.event = SIM_GRAPH_ENDS, .graph = graph});
     free(graph->nodes);
     free(graph);
 }
@@ -167,7 +179,15 @@ struct sim_graph_exec *sim_graph_instantiate(struct sim_graph *graph)
         struct node node = graph->nodes[i];
         node.id = atomic_fetch_add(&next_node_id, 1);
         add_node(&exec->graph, &node);
+        sim_publish_graph(&(struct sim_graph_change){.event = SIM_NODE_CLONED,
+                                                     .graph = &exec->graph,
+                                                     .original_graph = graph,
+                                                     .node = node.id,
+                                                     .original_node = graph->nodes[i].id,
+                                                     .node_kind = node.work.kind});
     }
+    sim_publish_graph(
+        &(struct sim_graph_change){.event = SIM_EXEC_MADE, .graph = graph, .exec = exec});
     return exec;
 }
 
@@ -178,6 +198,7 @@ uint32_t sim_graph_exec_id(const struct sim_graph_exec *exec)
 
 void sim_graph_exec_destroy(struct sim_graph_exec *exec)
 {
+    sim_publish_graph(&(struct sim_graph_change){.event = SIM_EXEC_ENDS, .exec = exec});
     free(exec->graph.nodes);
     free(exec);
 }

@@ -71,8 +71,8 @@ void sim_queue(const struct sim_work *work);
 /* Fills what a stream and the current call know of a work. */
 void sim_describe(struct sim_stream *stream, struct sim_work *work);
 uint64_t sim_work_duration(const struct sim_work *work);
-/* Adds the work to the graph that the stream is captured into. */
-void sim_capture_work(struct sim_stream *stream, const struct sim_work *work);
+/* Adds the work to the graph that the stream is captured into; the node's id. */
+uint64_t sim_capture_work(struct sim_stream *stream, const struct sim_work *work);
 
 /* --- deferred.c: what comes after work whose end is unknown --- */
 
@@ -95,6 +95,7 @@ void sim_wake_device_thread(void);
 
 /* Returns when the time has come and the effects up to it have been carried out. */
 void sim_wait_until(uint64_t at_ns);
+void sim_publish_graph(const struct sim_graph_change *change);
 void sim_start_device_thread(void);
 void sim_run_effect(struct sim_work *work);
 

@@ -350,6 +350,56 @@ static void graphs_keep_dependencies(void **state)
     cudaGraphDestroy(graph);
 }
 
+struct nodes {
+    unsigned made, cloned, executables;
+    uint64_t clones[8], originals[8];
+};
+
+static void on_graph(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+                     const void *data)
+{
+    const CUpti_ResourceData *resource = data;
+    const CUpti_GraphData *graph = resource->resourceDescriptor;
+    struct nodes *nodes = user;
+    (void)domain;
+    if (cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED) {
+        cuptiGetGraphNodeId(graph->node, &nodes->originals[nodes->made++]);
+        assert_int_equal(graph->nodeType, CU_GRAPH_NODE_TYPE_KERNEL);
+    } else if (cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+        uint64_t original;
+        cuptiGetGraphNodeId(graph->originalNode, &original);
+        assert_int_equal(original, nodes->originals[nodes->cloned]);
+        cuptiGetGraphNodeId(graph->node, &nodes->clones[nodes->cloned++]);
+    } else if (cbid == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED) {
+        nodes->executables++;
+    }
+}
+
+static void nodes_can_be_followed_from_capture_to_kernel(void **state)
+{
+    cudaStream_t a = new_stream(cudaStreamNonBlocking), b = new_stream(cudaStreamNonBlocking);
+    CUpti_SubscriberHandle handle;
+    struct nodes nodes = {0};
+    cudaGraphExec_t exec;
+    (void)state;
+    assert_int_equal(cuptiSubscribe(&handle, on_graph, &nodes), CUPTI_SUCCESS);
+    cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
+    cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
+    cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED);
+    cudaGraph_t graph = capture_diamond(a, b);
+    assert_int_equal(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+    cuptiUnsubscribe(handle);
+    cudaGraphLaunch(exec, a);
+    flush();
+    assert_int_equal(nodes.made, 4);
+    assert_int_equal(nodes.cloned, 4);
+    assert_int_equal(nodes.executables, 1);
+    assert_string_equal(kernel_record(3)->name, "last");
+    assert_int_equal(kernel_record(3)->graphNodeId, nodes.clones[3]);
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+}
+
 static void broken_captures_fail(void **state)
 {
     cudaStream_t a = new_stream(cudaStreamNonBlocking), b = new_stream(cudaStreamNonBlocking);
@@ -394,6 +444,8 @@ int main(void)
                                         stop_client),
         cmocka_unit_test_setup_teardown(memory_is_limited, start_client, stop_client),
         cmocka_unit_test_setup_teardown(graphs_keep_dependencies, start_client, stop_client),
+        cmocka_unit_test_setup_teardown(nodes_can_be_followed_from_capture_to_kernel, start_client,
+                                        stop_client),
         cmocka_unit_test_setup_teardown(broken_captures_fail, start_client, stop_client),
     };
     setenv("FAKE_CUDA_DEVICES", "2", 1);

@@ -140,6 +140,7 @@ static enum sim_result place(struct sim_stream *stream, struct sim_work *work, u
 {
     enum sim_result result = SIM_OK;
     uint64_t wait_ns = 0;
+    struct sim_graph_change change = {.event = SIM_NODE_MADE, .node_kind = work->kind};
     sim_use_device(stream->device);
     pthread_mutex_lock(&sim_lock);
     *end_ns = 0;
@@ -147,13 +148,17 @@ static enum sim_result place(struct sim_stream *stream, struct sim_work *work, u
         result = SIM_INVALID_HANDLE;
     } else if (stream->capture != NULL) {
         sim_describe(stream, work);
-        sim_capture_work(stream, work);
+        change.graph = stream->capture->graph;
+        change.node = sim_capture_work(stream, work);
     } else {
         sim_submit(stream, work, sim_work_duration(work));
         *end_ns = work->end_ns;
         wait_ns = enter_launch_queue(stream->device, work);
     }
     pthread_mutex_unlock(&sim_lock);
+    if (change.node != 0) {
+        sim_publish_graph(&change);
+    }
     if (wait_ns > sim_now_ns()) {
         sim_wait_until(wait_ns);
     }
