@@ -89,6 +89,7 @@ struct sim_call {
     uint32_t correlation;
     uint64_t start_ns, end_ns;
     uint64_t user; /* the subscriber's */
+    bool is_announced;
     struct sim_call *outer;
 };
 

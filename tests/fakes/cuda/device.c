@@ -53,7 +53,9 @@ static void load_injection(void)
    for the exit, which therefore run first. */
 static void end_reports(void)
 {
-    sim_set_tracer(NULL);
+    if (!atomic_load(&is_forked)) { /* there, another thread of the parent may have had the lock */
+        sim_set_tracer(NULL);
+    }
 }
 
 static void make_devices(void)
@@ -136,6 +138,7 @@ enum sim_result sim_call_begin(struct sim_call *call)
     current_call = call;
     const struct sim_tracer *tracer = sim_tracer;
     if (tracer != NULL && tracer->call_begun != NULL && result == SIM_OK) {
+        call->is_announced = true;
         tracer->call_begun(call);
     }
     return result;
@@ -144,7 +147,7 @@ enum sim_result sim_call_begin(struct sim_call *call)
 void sim_call_end(struct sim_call *call, int result)
 {
     const struct sim_tracer *tracer = sim_tracer;
-    if (tracer != NULL && tracer->call_ended != NULL) {
+    if (tracer != NULL && tracer->call_ended != NULL && call->is_announced) {
         tracer->call_ended(call, result);
     }
     if (result != 0 && call->domain == SIM_RUNTIME && strstr(call->name, "LastError") == NULL) {
