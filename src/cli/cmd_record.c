@@ -312,6 +312,7 @@ static void set_flags(const struct ss_arguments *arguments, struct ss_record_pla
     plan->output.threads = ss_arguments_has(arguments, "threads");
     plan->output.gil_only = ss_arguments_has(arguments, "gil");
     plan->output.idle = ss_arguments_has(arguments, "idle");
+    plan->record.clock_sync = ss_arguments_get(arguments, "clock-sync");
     plan->output.function_only = ss_arguments_has(arguments, "function");
     plan->output.no_lines = ss_arguments_has(arguments, "nolineno");
     plan->output.full_filenames = ss_arguments_has(arguments, "full-filenames");
@@ -346,7 +347,6 @@ static bool parse_options(const struct ss_arguments *arguments, struct ss_record
         ss_cli_usage(arguments, "--function and --nolineno exclude each other");
         return false;
     }
-    plan->record.clock_sync = ss_arguments_get(arguments, "clock-sync");
     plan->record.duration_ns = (uint64_t)(seconds * 1e9);
     plan->record.host_interval_ns = (uint64_t)(host_seconds * 1e9);
     plan->record.attach_pid = (pid_t)pid;

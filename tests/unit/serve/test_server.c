@@ -130,7 +130,7 @@ static ssize_t hear(int fd, char *text, size_t size, int wait_ms)
     return got > 0 ? got : 0;
 }
 
-/* Waits for the server's end of a connection; what was on the way is passed over. */
+/* Waits for the server's end of a connection; what was on the way is skipped. */
 static void check_is_closed(int fd)
 {
     char text[65536];
