@@ -42,8 +42,22 @@ static bool is_sorted(const struct ss_forward_operators *operators)
     return true;
 }
 
+static int compare_numbers(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static bool has_number(const struct ss_sequence_numbers *wanted, uint64_t number)
+{
+    return wanted == NULL ||
+           (wanted->rows.count > 0 && bsearch(&number, wanted->rows.data, wanted->rows.count,
+                                              sizeof number, compare_numbers) != NULL);
+}
+
 void ss_forward_operators_init(struct ss_forward_operators *operators, const struct ss_model *model,
-                               const char *domain, const uint8_t *kinds)
+                               const char *domain, const uint8_t *kinds,
+                               const struct ss_sequence_numbers *wanted)
 {
     uint32_t track = 0;
     bool is_wanted = false;
@@ -56,7 +70,7 @@ void ss_forward_operators_init(struct ss_forward_operators *operators, const str
             is_wanted = has_domain(model, track, domain);
         }
         if (is_wanted && kinds[model->paths.data[range->path].name] == SS_CALL_FORWARD &&
-            ss_sequence_number(model, range, &row.number)) {
+            ss_sequence_number(model, range, &row.number) && has_number(wanted, row.number)) {
             row.process = model->threads.data[model->tracks.data[track].thread].process;
             ss_vec_push(&operators->rows, row);
         }

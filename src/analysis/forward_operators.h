@@ -19,9 +19,16 @@ struct ss_forward_operators {
     struct ss_vec_of(struct ss_forward_operator) rows; /* by process, number, begin */
 };
 
-/* Of the tracks of the domain, whatever is selected. `kinds`: ss_call_kinds. */
+/* Sequence numbers, ascending. */
+struct ss_sequence_numbers {
+    struct ss_vec_of(uint64_t) rows;
+};
+
+/* Of the tracks of the domain, whatever is selected. `kinds`: ss_call_kinds. `wanted`: only
+ * operators with these numbers; NULL: with any, which recordings have millions of. */
 void ss_forward_operators_init(struct ss_forward_operators *operators, const struct ss_model *model,
-                               const char *domain, const uint8_t *kinds);
+                               const char *domain, const uint8_t *kinds,
+                               const struct ss_sequence_numbers *wanted);
 void ss_forward_operators_fini(struct ss_forward_operators *operators);
 
 /* The sequence number of an operator or a node. False: it has none. */

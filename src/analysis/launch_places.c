@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/calls.h"
+#include "analysis/distribution.h"
 #include "analysis/forward_operators.h"
 #include "base/alloc.h"
 
@@ -267,19 +268,46 @@ static uint32_t *ranges_around_calls(const struct ss_launch_places *places, cons
     return found;
 }
 
+/* The number of the place's node. False: it has none. */
+static bool number_of(const struct enclosing *enclosing, const struct ss_launch_place *place,
+                      uint64_t *number)
+{
+    const struct ss_model *model = enclosing->places->selection->model;
+    uint32_t numbered = place->node != 0 ? numbered_of(enclosing, place->node) : 0;
+    return numbered != 0 && ss_sequence_number(model, &model->ranges.data[numbered - 1], number);
+}
+
+static void collect_numbers(const struct enclosing *enclosing, struct ss_sequence_numbers *numbers)
+{
+    size_t unique = 0;
+    for (size_t i = 0; i < enclosing->places->rows.count; i++) {
+        uint64_t number;
+        if (number_of(enclosing, &enclosing->places->rows.data[i], &number)) {
+            ss_vec_push(&numbers->rows, number);
+        }
+    }
+    ss_sort_u64(numbers->rows.data, numbers->rows.count);
+    for (size_t i = 0; i < numbers->rows.count; i++) {
+        if (i == 0 || numbers->rows.data[i] != numbers->rows.data[unique - 1]) {
+            numbers->rows.data[unique++] = numbers->rows.data[i];
+        }
+    }
+    numbers->rows.count = unique;
+}
+
 /* Which operator created the node of each place. */
 static void find_forward(struct ss_launch_places *places, const struct enclosing *enclosing,
                          const char *domain)
 {
     const struct ss_model *model = places->selection->model;
     struct ss_forward_operators forward;
-    ss_forward_operators_init(&forward, model, domain, enclosing->kinds);
+    struct ss_sequence_numbers numbers = {0};
+    collect_numbers(enclosing, &numbers);
+    ss_forward_operators_init(&forward, model, domain, enclosing->kinds, &numbers);
     for (size_t i = 0; i < places->rows.count; i++) {
         struct ss_launch_place *place = &places->rows.data[i];
-        uint32_t numbered = place->node != 0 ? numbered_of(enclosing, place->node) : 0;
         uint64_t number;
-        if (numbered != 0 &&
-            ss_sequence_number(model, &model->ranges.data[numbered - 1], &number)) {
+        if (number_of(enclosing, place, &number)) {
             const struct ss_forward_operator *found =
                 ss_forward_operator_of(&forward, places->works.works.data[place->work].process,
                                        number, model->ranges.data[place->node - 1].begin_ns);
@@ -287,6 +315,7 @@ static void find_forward(struct ss_launch_places *places, const struct enclosing
         }
     }
     ss_forward_operators_fini(&forward);
+    ss_vec_fini(&numbers.rows);
 }
 
 static void find_operators(struct ss_launch_places *places, const char *domain)

@@ -320,7 +320,7 @@ static void test_numbers(void **state)
     struct ss_forward_operators operators;
     launched_init(&made, NULL, NULL);
     uint8_t *kinds = ss_call_kinds(&made.model);
-    ss_forward_operators_init(&operators, &made.model, "torch", kinds);
+    ss_forward_operators_init(&operators, &made.model, "torch", kinds, NULL);
     assert_int_equal(operators.rows.count, LAUNCHED_STEPS);
     assert_null(ss_forward_operator_of(&operators, made.process, 5, 110));
     const struct ss_forward_operator *found =
