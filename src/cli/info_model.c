@@ -22,7 +22,8 @@ bool ss_info_is_of_model(const char *path)
         return false;
     }
     const struct ss_importer *row = S_ISREG(status.st_mode) ? ss_importer_of_file(path) : NULL;
-    return S_ISDIR(status.st_mode) || (row != NULL && row->kind != SS_INPUT_TRACE);
+    return S_ISDIR(status.st_mode) || (row != NULL && row->kind != SS_INPUT_TRACE) ||
+           (row != NULL && ss_import_is_archive(path));
 }
 
 /* A recorder that was killed, or still records. */

@@ -14,6 +14,7 @@
 #include "model/clock_domains.h"
 #include "model/importer.h"
 #include "model/load_tracks.h"
+#include "model/run_archive.h"
 #include "model/run_input.h"
 #include "model/time_axis.h"
 
@@ -35,6 +36,7 @@ struct input {
     size_t end; /* of its files among those of all inputs */
     bool is_run;
     struct ss_run_input run;
+    char *unpacked; /* temporary folder of a packed run; else NULL */
 };
 
 /* Window files are named after steps: ba7 sorts before ba13. */
@@ -178,6 +180,11 @@ static enum ss_status list_input(const char *path, struct files *files, struct i
         return input->is_run ? list_run(path, files, &input->run, err)
                              : list_folder(path, files, err);
     }
+    if (ss_import_is_archive(path) && ss_run_archive_is(path)) {
+        SS_TRY(ss_run_archive_unpack(path, &input->unpacked, err));
+        input->is_run = ss_run_input_open(input->unpacked, &input->run);
+        return list_run(input->unpacked, files, &input->run, err);
+    }
     ss_vec_push(files, (struct file){.path = ss_strdup(path)});
     return SS_OK;
 }
@@ -222,6 +229,20 @@ static struct ss_model_load request_of(const struct file *file, const struct ss_
     return request;
 }
 
+/* "run.tar:ranks/r00042.pftrace" for what was unpacked. */
+static void name_as_packed(struct ss_model *model, const struct input *input, size_t first)
+{
+    size_t folder = strlen(input->unpacked) + 1;
+    for (size_t i = first; i < model->inputs.count; i++) {
+        struct ss_strbuf name;
+        ss_strbuf_init(&name, 65536);
+        ss_strbuf_append_format(&name, "%s:%s", input->path,
+                                ss_model_text(model, model->inputs.data[i].path) + folder);
+        model->inputs.data[i].path = ss_intern_put(&model->strings, name.data, name.length);
+        ss_strbuf_fini(&name);
+    }
+}
+
 /* Loads the files of one input, of which at least one must be readable. */
 static enum ss_status load_files(struct ss_model *model, struct input *input,
                                  const struct file *files, size_t count,
@@ -236,6 +257,9 @@ static enum ss_status load_files(struct ss_model *model, struct input *input,
         if (input->is_run && model->inputs.count > before) {
             ss_run_input_loaded(&input->run, files[i].path);
         }
+    }
+    if (input->unpacked != NULL) {
+        name_as_packed(model, input, inputs);
     }
     if (input->is_run) {
         ss_run_input_finish(&input->run, input->path, model);
@@ -299,6 +323,7 @@ enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *pa
     ss_clock_align(model);
     for (size_t i = 0; i < count; i++) {
         ss_run_input_close(&inputs[i].run);
+        ss_run_archive_remove(inputs[i].unpacked);
     }
     free_files(&all);
     ss_free(inputs);

@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import tarfile
 
 import pytest
 
@@ -195,6 +196,47 @@ def test_a_run_without_its_manifest_is_read(stepscope, run_all, tmp_path):
     assert (found["runs"][0]["files"], found["runs"][0]["world_size"]) == (2, 2)
     assert found["state"] == "complete"
     assert sorted(process["rank"] for process in found["processes"]) == [0, 1]
+
+
+def test_a_packed_run_is_read_like_its_folder(stepscope, run_all, tmp_path):
+    run_all("-o", tmp_path / "x.stepscope", ranks=(0, 1, 3))
+    env = {"TMPDIR": str(tmp_path / "tmp")}
+    (tmp_path / "tmp").mkdir()
+    for options, name in (("cf", "x.tar"), ("czf", "x.tgz")):
+        subprocess.run(["tar", options, tmp_path / name, "x.stepscope"], cwd=tmp_path, check=True)
+        found = json.loads(stepscope("info", "--format", "json", tmp_path / name,
+                                     env=env).stdout)["files"][0]
+        assert found["runs"][0]["missing_ranks"] == "2"
+        assert [one["path"] for one in found["inputs"]] == [
+            f"{tmp_path / name}:ranks/r0000{rank}.pftrace" for rank in (0, 1, 3)]
+        whole = stepscope("report", "--by", "function", "-f", "csv", tmp_path / "x.stepscope",
+                          "--to", "0.2", status=3).stdout
+        packed = stepscope("report", "--by", "function", "-f", "csv", tmp_path / name, "--to",
+                           "0.2", env=env, status=3).stdout
+        assert packed == whole and len(packed.splitlines()) > 1
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_packed_run_that_leads_elsewhere(stepscope, run_all, tmp_path):
+    """Members are named by what they are in a run, whatever their folders; a name that comes twice
+    is refused, and nothing is left."""
+    run_all("-o", tmp_path / "x.stepscope", ranks=[0], size=1, nodes=1)
+    trace = tmp_path / "x.stepscope" / "ranks" / "r00000.pftrace"
+    env = {"TMPDIR": str(tmp_path / "tmp")}
+    (tmp_path / "tmp").mkdir()
+    def packed(*names):
+        with tarfile.open(tmp_path / "x.tar", "w") as tar:
+            for name in names:
+                tar.add(trace, name)
+        return tmp_path / "x.tar"
+    found = stepscope("info", packed("../../ranks/r00000.pftrace", "ranks/../../r00001.pftrace",
+                                     "/etc/ranks/000/r00002.pftrace"), env=env).stdout
+    assert "x.tar:ranks/r00000.pftrace" in found and "x.tar:ranks/000/r00002.pftrace" in found
+    assert "r00001" not in found
+    done = stepscope("info", packed("a/ranks/r00000.pftrace", "b/ranks/r00000.pftrace"), env=env,
+                     status=4)
+    assert "cannot unpack ranks/r00000.pftrace of" in done.stderr
+    assert list((tmp_path / "tmp").iterdir()) == [] and not (tmp_path / "r00001.pftrace").exists()
 
 
 def test_two_writers_of_one_path_and_one_that_was_killed(stepscope, target, python, tmp_path):
