@@ -24,7 +24,7 @@ def warn(text):
 
 _RANKS = (("RANK", "WORLD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
           ("PMIX_RANK", "PMIX_SIZE"), ("PALS_RANKID", "PALS_SIZE"), ("PMI_RANK", "PMI_SIZE"),
-          ("SLURM_PROCID", "SLURM_NTASKS"))
+          ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"))
 
 
 def rank():
@@ -37,8 +37,10 @@ def rank():
         pass
     for name, size_name in _RANKS:
         number = os.environ.get(name, "")
+        size = os.environ.get(size_name, "")
+        if name == "SLURM_PROCID" and not size:  # a batch shell, which is no task
+            continue
         if number.isdigit():
-            size = os.environ.get(size_name, "")
             return int(number) if not size.isdigit() or int(size) > 1 else None
     return None
 

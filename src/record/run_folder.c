@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/output_target.h"
 #include "base/utf8.h"
 #include "base/version.h"
 #include "platform/procfs.h"
@@ -175,29 +176,29 @@ static enum ss_status write_all(int fd, const char *text, size_t length)
 /* Replaces the file in one step: a reader finds the old one or the new one. */
 static enum ss_status put_file(const char *path, const char *text, struct ss_error *err)
 {
-    struct ss_strbuf name;
-    char host[256] = "localhost";
+    struct ss_output_target place;
+    char host[256] = "localhost", name[640];
     if (has_content(path, text, strlen(text))) {
         return SS_OK;
     }
+    SS_TRY(ss_output_target_open(path, SS_OUTPUT_KEEP_LINK, &place, err));
     gethostname(host, sizeof host - 1);
-    const char *slash = strrchr(path, '/');
-    ss_strbuf_init(&name, MOST_PATH_BYTES);
-    ss_strbuf_append(&name, path, (size_t)(slash - path) + 1);
-    ss_strbuf_append_format(&name, ".%s.%s-%d", slash + 1, host, (int)getpid());
+    snprintf(name, sizeof name, ".%s.%s-%d", place.name, host, (int)getpid());
     enum ss_status status = SS_OK;
-    unlink(name.data); /* of a process with our pid that was killed */
-    int fd = open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    unlinkat(place.folder_fd, name, 0); /* of a process with our pid that was killed */
+    int fd =
+        openat(place.folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
-        status = ss_fail_errno(err, errno, "cannot write %s", name.data);
-    } else if (write_all(fd, text, strlen(text)) != SS_OK || rename(name.data, path) != 0) {
         status = ss_fail_errno(err, errno, "cannot write %s", path);
-        unlink(name.data);
+    } else if (write_all(fd, text, strlen(text)) != SS_OK ||
+               renameat(place.folder_fd, name, place.folder_fd, place.name) != 0) {
+        status = ss_fail_errno(err, errno, "cannot write %s", path);
+        unlinkat(place.folder_fd, name, 0);
     }
     if (fd >= 0) {
         close(fd);
     }
-    ss_strbuf_fini(&name);
+    ss_output_target_close(&place);
     return status;
 }
 

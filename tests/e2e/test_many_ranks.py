@@ -295,3 +295,13 @@ def test_windows_of_all_ranks_are_in_one_folder(stepscope, package, python, tmp_
     assert sorted(name.split("-")[0] + name.rpartition("-")[2] for name in files(folder)) == [
         f"rank{rank}window0000{window}.pftrace" for rank in range(2) for window in range(2)]
     assert stepscope("report", folder).stdout
+
+
+def test_the_package_counts_tasks_of_slurm_only(package, python):
+    def rank(**environment):
+        done = subprocess.run([python, "-c", "import stepscope._tools as t; print(t.rank())"],
+                              env={"PYTHONPATH": str(package), **environment}, text=True,
+                              stdout=subprocess.PIPE, check=True)
+        return done.stdout.strip()
+    assert rank(**task(3)) == "3"
+    assert rank(SLURM_JOB_ID="7", SLURM_PROCID="0", SLURM_NTASKS="4") == "None"  # a batch shell
