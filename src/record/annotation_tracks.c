@@ -108,6 +108,24 @@ uint32_t ss_annotation_tracks_put_name(struct ss_annotation_tracks *tracks, stru
     return name_ref(tracks, &key);
 }
 
+uint32_t ss_annotation_tracks_put_group(struct ss_annotation_tracks *tracks,
+                                        const struct ss_trace_group *group)
+{
+    uint32_t text = ss_intern_put(&tracks->names->texts, group->name.data, group->name.length);
+    for (size_t i = 0; i < tracks->groups.count; i++) {
+        if (tracks->groups.data[i].text == text) {
+            return tracks->groups.data[i].ref;
+        }
+    }
+    struct ss_error err = {0};
+    struct ss_trace_group record = *group;
+    record.ref = ++tracks->context->group_refs;
+    ss_record_context_check(tracks->context,
+                            ss_recording_group(tracks->context->recording, &record, &err), &err);
+    ss_vec_push(&tracks->groups, (struct ss_track_group){text, record.ref});
+    return record.ref;
+}
+
 uint32_t ss_annotation_tracks_put_track(struct ss_annotation_tracks *tracks,
                                         const struct ss_trace_track *track)
 {
@@ -218,6 +236,7 @@ void ss_annotation_tracks_free(struct ss_annotation_tracks *tracks)
     ss_vec_fini(&tracks->name_entries);
     ss_vec_fini(&tracks->domains);
     ss_vec_fini(&tracks->early);
+    ss_vec_fini(&tracks->groups);
     ss_free(tracks);
 }
 

@@ -31,6 +31,9 @@ uint32_t ss_annotation_tracks_put_name(struct ss_annotation_tracks *tracks, stru
                                        struct ss_strview category, enum ss_event_type type);
 uint32_t ss_annotation_tracks_put_track(struct ss_annotation_tracks *tracks,
                                         const struct ss_trace_track *track);
+/* The ref of the communication group with this name, defined at its first use. */
+uint32_t ss_annotation_tracks_put_group(struct ss_annotation_tracks *tracks,
+                                        const struct ss_trace_group *group);
 /* Call after each drain: ends that arrive before their begins wait for one drain. */
 void ss_annotation_tracks_drained(struct ss_annotation_tracks *tracks);
 uint64_t ss_annotation_tracks_refused(const struct ss_annotation_tracks *tracks);

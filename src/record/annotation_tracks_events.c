@@ -164,26 +164,18 @@ static enum ss_group_kind group_kind_of(struct ss_strview scope)
     return SS_GROUP_OTHER;
 }
 
-/* The group of a collective, defined on first use; 0: unknown. */
+/* The group of a collective; 0: unknown. */
 static uint32_t group_of(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
 {
     uint32_t name = event->collective.group;
     if (name == 0 || name >= tracks->name_entries.count || event->name == 0) {
         return 0;
     }
-    struct ss_track_name_entry *entry = &tracks->name_entries.data[name];
-    if (entry->group == 0) {
-        struct ss_error err = {0};
-        struct ss_trace_group group = {.ref = ++tracks->context->group_refs,
-                                       .kind = group_kind_of(ss_tracks_text(
-                                           tracks, tracks->name_entries.data[event->name].text)),
-                                       .name = ss_tracks_text(tracks, entry->text),
-                                       .size = event->collective.size};
-        ss_record_context_check(tracks->context,
-                                ss_recording_group(tracks->context->recording, &group, &err), &err);
-        entry->group = group.ref;
-    }
-    return entry->group;
+    struct ss_trace_group group = {
+        .kind = group_kind_of(ss_tracks_text(tracks, tracks->name_entries.data[event->name].text)),
+        .name = ss_tracks_text(tracks, tracks->name_entries.data[name].text),
+        .size = event->collective.size};
+    return ss_annotation_tracks_put_group(tracks, &group);
 }
 
 enum { COLLECTIVE_FIELDS = 4 };

@@ -18,13 +18,17 @@ struct ss_track_name_entry {
     uint32_t unit;
     enum ss_ring_counter counter;
     enum ss_quantity quantity;
-    uint32_t group; /* ref of the communication group with this name */
 };
 
 struct ss_track_lane {
     uint32_t thread; /* number within the process; a new thread gets new tracks */
     uint32_t thread_ref;
     uint32_t tracks[SS_TRACK_LANE_DOMAINS];
+};
+
+/* A communication group. */
+struct ss_track_group {
+    uint32_t text, ref; /* its name; of the trace */
 };
 
 struct ss_track_async_range {
@@ -52,6 +56,7 @@ struct ss_annotation_tracks {
     struct ss_vec_of(struct ss_track_name_entry) name_entries;
     struct ss_vec_of(uint32_t) domains; /* texts */
     struct ss_vec_of(struct ss_track_lane *) lanes;
+    struct ss_vec_of(struct ss_track_group) groups;
     uint32_t async_tracks[SS_TRACK_LANE_DOMAINS];
     struct ss_track_async_range *async;
     struct ss_vec_of(struct ss_track_early_end) early;

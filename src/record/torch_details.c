@@ -32,6 +32,7 @@ static const struct member members_of_devices[] = {
     {"Group size", {SS_EVENT_FIELD_group_size}},
     {"In msg nelems", {SS_EVENT_FIELD_elements}},
     {"dtype", {SS_EVENT_FIELD_datatype}},
+    {"Seq", {SS_EVENT_FIELD_sequence}},
 };
 #define COUNT_OF(rows) (sizeof(rows) / sizeof *(rows))
 
@@ -89,6 +90,14 @@ void ss_torch_details_fini(struct ss_torch_details *details)
     ss_free(details->inputs);
     ss_free(details->stack);
     *details = (struct ss_torch_details){0};
+}
+
+struct ss_strview ss_torch_details_group(const struct ss_torch_details *details, uint32_t *size)
+{
+    const char *name = json_string_value(json_object_get(details->object, "Process Group Name"));
+    json_int_t number = json_integer_value(json_object_get(details->object, "Group size"));
+    *size = number > 0 && number <= UINT32_MAX ? (uint32_t)number : 0;
+    return ss_strview_of(name != NULL ? name : "");
 }
 
 /* --- fields ----------------------------------------------------------------------------------- */

@@ -24,6 +24,9 @@ struct ss_torch_details {
 void ss_torch_details_read(struct ss_torch_details *details, struct ss_strview members);
 void ss_torch_details_fini(struct ss_torch_details *details);
 
+/* The name of the communication group of a kernel, borrowed, and its size (0: unknown); empty: it
+ * has none. */
+struct ss_strview ss_torch_details_group(const struct ss_torch_details *details, uint32_t *size);
 /* `type`: kind of the event. Writes at most SS_MAX_EVENT_FIELDS; returns their number. Texts are
  * borrowed from the details. */
 uint32_t ss_torch_details_fields(const struct ss_torch_details *details,

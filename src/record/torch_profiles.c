@@ -16,6 +16,7 @@
 #include "record/context.h"
 #include "record/torch_details.h"
 #include "source/torch_profile.h"
+#include "trace/event_fields.h"
 
 enum { PATH_BYTES = 400, MOST_LANES = 4096 };
 
@@ -247,6 +248,20 @@ static uint64_t within(uint64_t time_ns, uint64_t now_ns)
     return time_ns < now_ns ? time_ns : now_ns;
 }
 
+/* The group of a collective on a device. */
+static uint32_t add_group(struct writing *writing, const struct ss_torch_details *details,
+                          struct ss_event_value *fields, uint32_t count)
+{
+    struct ss_trace_group group = {.kind = SS_GROUP_NCCL};
+    group.name = ss_torch_details_group(details, &group.size);
+    if (group.name.length > 0 && count < SS_MAX_EVENT_FIELDS) {
+        uint64_t ref = ss_annotation_tracks_put_group(writing->files->tracks, &group);
+        fields[count++] =
+            (struct ss_event_value){SS_EVENT_FIELD_group, {SS_VALUE_UINT, {.natural = ref}}};
+    }
+    return count;
+}
+
 static bool write_range(struct writing *writing, const struct ss_torch_range *range)
 {
     uint32_t track = track_of(writing->files, range);
@@ -266,8 +281,11 @@ static bool write_range(struct writing *writing, const struct ss_torch_range *ra
                                    .name_ref = name.ref,
                                    .kind = SS_EVENT_BEGIN,
                                    .fields = fields};
-    begin.field_count = ss_torch_details_fields(details_of(writing, range->details), range,
-                                                name.type, name.text, fields);
+    const struct ss_torch_details *details = details_of(writing, range->details);
+    begin.field_count = ss_torch_details_fields(details, range, name.type, name.text, fields);
+    if (range->kind == SS_TORCH_DEVICE) {
+        begin.field_count = add_group(writing, details, fields, begin.field_count);
+    }
     if (writing->files->is_instead && range->sequence >= 0) {
         begin.payload = (struct ss_trace_value){SS_VALUE_INT, {.integer = range->sequence}};
     }

@@ -25,7 +25,8 @@ _ACTIVITIES = {"cuda_runtime": _RUNTIME_EVENT, "cuda_driver": _RUNTIME_EVENT,
 _RUNTIMES = ("cuda", "cuLaunch", "cuMem", "cuStream", "cuEvent", "hip")  # of a torch without activities
 _METADATA = ("bytes", "grid", "block", "registers per thread", "shared memory", "blocks per SM",
              "warps per SM", "est. achieved occupancy %", "graph id", "graph node id",
-             "Collective name", "Group size", "In msg nelems", "dtype")  # of the work of devices
+             "Collective name", "Group size", "In msg nelems", "dtype", "Process Group Name",
+             "Seq")  # of the work of devices
 
 
 class Texts:

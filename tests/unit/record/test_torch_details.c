@@ -122,9 +122,26 @@ static void work_has_what_kineto_knows(void **state)
           SS_EVENT_TYPE_kernel, "gemm",
           "shared_bytes=400 blocks_per_sm=4.5 warps_per_sm=18 correlation=7");
     check("\"In msg nelems\":1024,\"dtype\":\"BFloat16\",\"Collective name\":\"allreduce\","
-          "\"Group size\":8",
+          "\"Group size\":8,\"Seq\":12",
           work, SS_EVENT_TYPE_kernel, "nccl",
-          "collective=allreduce group_size=8 elements=1024 datatype=BFloat16 correlation=7");
+          "collective=allreduce group_size=8 elements=1024 datatype=BFloat16 sequence=12 "
+          "correlation=7");
+}
+
+static void a_kernel_has_its_group(void **state)
+{
+    (void)state;
+    struct ss_torch_details details = {0};
+    uint32_t size;
+    ss_torch_details_read(&details,
+                          ss_strview_of("\"Process Group Name\":\"dp\",\"Group size\":8"));
+    assert_true(ss_strview_equal(ss_torch_details_group(&details, &size), ss_strview_of("dp")));
+    assert_int_equal(size, 8);
+    ss_torch_details_fini(&details);
+    ss_torch_details_read(&details, ss_strview_of("\"Group size\":-8"));
+    assert_int_equal(ss_torch_details_group(&details, &size).length, 0);
+    assert_int_equal(size, 0);
+    ss_torch_details_fini(&details);
 }
 
 static void a_launch_has_its_correlation(void **state)
@@ -156,6 +173,7 @@ int main(void)
         cmocka_unit_test(the_types_and_values_of_a_call_are_fields),
         cmocka_unit_test(lists_that_are_too_long_are_no_fields),
         cmocka_unit_test(work_has_what_kineto_knows),
+        cmocka_unit_test(a_kernel_has_its_group),
         cmocka_unit_test(a_launch_has_its_correlation),
         cmocka_unit_test(inventions_are_no_fields),
     };
