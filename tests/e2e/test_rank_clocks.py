@@ -71,7 +71,7 @@ def machines(stepscope, tmp_path_factory):
     port = free_port()
     run_both([MACHINE.format(boot=BOOT.format(node + 1), folder=folder, node=node, port=port,
                              stepscope=stepscope.path, python=shlex.quote(sys.executable),
-                             workload=WORKLOADS / "torch_ranks.py") for node in (0, 1)])
+                             workload=WORKLOADS / "torch_slow_rank.py") for node in (0, 1)])
     return folder / "run"
 
 

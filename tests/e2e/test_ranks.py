@@ -11,7 +11,7 @@ import pytest
 from kineto import COMMUNICATION_STREAM, Kineto
 
 STEP = 10000.0
-WORKLOAD = pathlib.Path(__file__).parents[1] / "workloads" / "torch_ranks.py"
+WORKLOAD = pathlib.Path(__file__).parents[1] / "workloads" / "torch_slow_rank.py"
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)"
 
 

@@ -1,39 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks of DistributedDataParallel over Gloo, started by torchrun, with collectives of their own: of
-all ranks, and of pairs. Rank 1 sleeps before each backward."""
+"""A training of two ranks with gloo: under torchrun, or with a FILE as their store, which
+are forked then. Each rank prints a line of JSON.
 
-import argparse
-import time
+    torch_ranks.py [FILE]"""
+
+import json
+import os
+import sys
 
 import torch
+import torch._dynamo  # an optimizer wants it: once for both
 import torch.distributed as dist
-from torch import nn
+
+STEPS = 6
 
 
-def train(steps, late_by):
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo")
-    rank, size = dist.get_rank(), dist.get_world_size()
-    pairs = [dist.new_group([first, first + 1]) for first in range(0, size, 2)]
-    net = nn.Sequential(nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 256))
-    model = nn.parallel.DistributedDataParallel(net)
-    optimizer = torch.optim.SGD(model.parameters(), 1e-3)
-    batch = torch.randn(64, 256)
-    for _ in range(steps):
-        loss = model(batch).square().mean()
-        if rank == 1:
-            time.sleep(late_by)
-        loss.backward()
+def train(**place):
+    dist.init_process_group("gloo", **place)
+    net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(net.parameters(), 1e-4)
+    total = torch.zeros(1)
+    for _ in range(STEPS):
+        net(torch.ones(2, 8)).sum().backward()
         optimizer.step()
         optimizer.zero_grad()
-        dist.all_reduce(torch.ones(10), group=pairs[rank // 2])
-        dist.all_reduce(loss.detach().double())
-    dist.destroy_process_group()
+        dist.all_reduce(total)
+        dist.all_reduce(total, async_op=True).wait()
+    dist.barrier()
+    said = json.dumps({"rank": dist.get_rank(), "pid": os.getpid()}) + "\n"
+    os.write(1, said.encode())
+    os._exit(0)  # taken apart, a group can wait for ever for the GIL that it holds
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--late-by", type=float, default=0.02)
-    given = parser.parse_args()
-    train(given.steps, given.late_by)
+torch.set_num_threads(1)
+if len(sys.argv) == 1:
+    train()
+children = []
+for rank in range(2):
+    child = os.fork()
+    if child == 0:
+        train(init_method="file://" + sys.argv[1], rank=rank, world_size=2)
+    children.append(child)
+sys.exit(max(os.waitpid(child, 0)[1] for child in children) != 0)
