@@ -253,32 +253,42 @@ static double error_between(const struct region *region, uint64_t from_ns, uint6
     return at_begin > at_end ? at_begin : at_end;
 }
 
+/* Bounds of a file may be any numbers. */
+static const double most_ns = 4e18;
+
 /* The line through the middles, or the middle of the region, whichever is closer to all of it. */
 static bool fit_part(const struct ss_clock_bound *bounds, size_t count, uint64_t from_ns,
                      uint64_t to_ns, struct ss_clock_segments *segments)
 {
     struct region region;
-    bool has_room = region_init(&region, bounds, count);
-    if (has_room) {
-        double drift, offset, middle = (region.least_drift + region.most_drift) / 2;
-        double central =
-            nearbyint((extreme(&region.lower, middle, 1) + extreme(&region.upper, middle, -1)) / 2);
-        estimate(&region, bounds, count, &drift, &offset);
-        offset = nearbyint(offset);
-        double error = error_between(&region, from_ns, to_ns, drift, offset);
-        double other = error_between(&region, from_ns, to_ns, middle, central);
-        bool is_central = other < error;
+    if (!region_init(&region, bounds, count)) {
+        region_fini(&region);
+        return false;
+    }
+    double drift, offset, middle = (region.least_drift + region.most_drift) / 2;
+    double central =
+        nearbyint((extreme(&region.lower, middle, 1) + extreme(&region.upper, middle, -1)) / 2);
+    estimate(&region, bounds, count, &drift, &offset);
+    offset = nearbyint(offset);
+    double error = error_between(&region, from_ns, to_ns, drift, offset);
+    double other = error_between(&region, from_ns, to_ns, middle, central);
+    if (other < error) {
+        drift = middle;
+        offset = central;
+        error = other;
+    }
+    bool is_sane = fabs(offset) < most_ns && error < most_ns;
+    if (is_sane) {
         ss_vec_push(segments,
-                    (struct ss_clock_segment){
-                        .from_ns = from_ns,
-                        .origin_ns = region.origin_ns,
-                        .offset_ns = (int64_t)((uint64_t)region.base_ns +
-                                               (uint64_t)(int64_t)(is_central ? central : offset)),
-                        .drift = is_central ? middle : drift,
-                        .error_ns = (uint64_t)ceil((is_central ? other : error) + 1)});
+                    (struct ss_clock_segment){.from_ns = from_ns,
+                                              .origin_ns = region.origin_ns,
+                                              .offset_ns = (int64_t)((uint64_t)region.base_ns +
+                                                                     (uint64_t)(int64_t)offset),
+                                              .drift = drift,
+                                              .error_ns = (uint64_t)ceil(error + 1)});
     }
     region_fini(&region);
-    return has_room;
+    return is_sane;
 }
 
 static bool fit_split(const struct ss_clock_bound *bounds, size_t count, uint64_t from_ns,

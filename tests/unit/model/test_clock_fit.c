@@ -193,6 +193,28 @@ static void a_single_pair_leaves_the_drift_open(void **state)
     ss_vec_fini(&segments);
 }
 
+static void bounds_of_any_size_are_survived(void **state)
+{
+    (void)state;
+    struct clock clock = {.random = 77};
+    for (unsigned run = 0; run < 200; run++) {
+        struct ss_clock_bounds bounds = {0};
+        struct ss_clock_segments segments = {0};
+        for (unsigned i = 0; i < 20; i++) {
+            next(&clock);
+            uint64_t time_ns = clock.random;
+            next(&clock);
+            ss_vec_push(&bounds, (struct ss_clock_bound){time_ns, (int64_t)clock.random,
+                                                         clock.random % 3 == 0});
+        }
+        if (ss_clock_fit(&bounds, 0, UINT64_MAX, &segments)) {
+            ss_clock_fit_map(segments.data, segments.count, clock.random);
+        }
+        ss_vec_fini(&bounds);
+        ss_vec_fini(&segments);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +222,7 @@ int main(void)
         cmocka_unit_test(bounds_that_contradict_each_other_have_no_fit),
         cmocka_unit_test(one_sided_bounds_have_no_fit),
         cmocka_unit_test(the_time_is_split_where_one_line_does_not_fit),
+        cmocka_unit_test(bounds_of_any_size_are_survived),
         cmocka_unit_test(a_single_pair_leaves_the_drift_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

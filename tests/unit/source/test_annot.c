@@ -57,6 +57,13 @@ static void on_event(void *context, const struct ss_annot_event *event)
     snprintf(bench->log + used, sizeof bench->log - used, "%s%c%u@%llu%s", used > 0 ? " " : "",
              letters[event->kind], what, (unsigned long long)event->time_ns,
              event->unseen_end ? "?" : "");
+    if (event->collective.group != 0) {
+        used = strlen(bench->log);
+        snprintf(bench->log + used, sizeof bench->log - used, "=%u/%u#%lld:%u,%lld,%lld",
+                 event->collective.group, event->collective.size,
+                 (long long)event->collective.sequence, event->collective.datatype,
+                 (long long)event->value, (long long)event->collective.root);
+    }
     if (event->kind == SS_ANNOT_LINE) {
         used = strlen(bench->log);
         snprintf(bench->log + used, sizeof bench->log - used, "=%u:%llux%llu", event->detail,
@@ -223,6 +230,24 @@ static void test_what_happened_before_stands_where_it_was(void **state)
     pop(&bench, 514, 0, 1);
     ss_annot_drain(bench.annot, 1000);
     assert_string_equal(bench.log, "+1@500 <2@100 >0@200 !3@512 >0@513 -0@514");
+    close_bench(&bench);
+}
+
+/* Name 2, of group 3 with 4 ranks: number 9, 4,096 bytes of datatype 5, from rank 6. A group that
+ * is not defined is none. */
+static void test_collectives_have_their_group(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench);
+    struct ss_ring_extra known[3] = {{77, 5}, {9, 3 | UINT64_C(4) << 24}, {4096, 1}};
+    struct ss_ring_extra unknown[3] = {{78, 5}, {9, 300}, {0, 0}};
+    ss_ring_write_more(&bench.producer, 500, ss_ring_head_word(SS_RING_COLLECTIVE, 3, 0, 7, 2),
+                       known, 3);
+    ss_ring_write_more(&bench.producer, 501, ss_ring_head_word(SS_RING_COLLECTIVE, 3, 0, 0, 2),
+                       unknown, 3);
+    ss_annot_drain(bench.annot, 1000);
+    assert_string_equal(bench.log, "<2@500=3/4#9:5,4096,6 <2@501");
     close_bench(&bench);
 }
 
@@ -435,6 +460,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranges_nest),
         cmocka_unit_test(test_what_happened_before_stands_where_it_was),
+        cmocka_unit_test(test_collectives_have_their_group),
         cmocka_unit_test(test_domains_end_on_their_own),
         cmocka_unit_test(test_a_drain_stops_when_its_time_is_over),
         cmocka_unit_test(test_lost_pops_end_where_it_shows),
