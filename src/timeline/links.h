@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which ranges belong together: a launch and the work that it submits, an operator and its
- * backward, the call of a collective that arrived last and those of the ranks that waited for it
- * (as far as the error of the clocks allows), the points of a flow that the program recorded (a
- * send and its receive). Pure; immutable once built. Borrows the timeline.
+ * Which ranges belong together: a launch and the work that it submits; an operator and its
+ * backward; the last call of a collective and those of the ranks that waited for it, if the error
+ * of their clocks is smaller; the points of a flow that the program recorded (a send and its
+ * receive). Pure; immutable once built. Borrows the timeline.
  */
 #ifndef SS_TIMELINE_LINKS_H
 #define SS_TIMELINE_LINKS_H

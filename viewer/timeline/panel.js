@@ -206,13 +206,19 @@ export class Panel {
                        ...slice.around.map((outer) => element("div", {class: "name"}, this.link(outer))));
         }
         if (slice.links.length > 0) {
-            lines.push(element("h3", {}, "Arrows"), ...slice.links.map((link) => element("div", {class: "name"},
-                `${link.kind} `, this.link(link.slice), ` ${duration(Math.abs(link.slice.begin_ns - slice.begin_ns))} ${link.slice.begin_ns < slice.begin_ns ? "before" : "later"}`)));
+            lines.push(element("h3", {}, "Arrows"), ...slice.links.map((link) => this.arrow(slice, link)));
         }
         if (slice.hidden_links > 0) {
             lines.push(element("div", {class: "dim"}, `and ${count(slice.hidden_links)} more`));
         }
         return lines.length > 0 ? element("div", {}, ...lines) : null;
+    }
+
+    arrow(slice, link) {
+        const distance = link.slice.begin_ns - slice.begin_ns;
+        const where = link.slice.where === slice.where ? "" : `, ${link.slice.where}`;
+        return element("div", {class: "arrow"}, element("span", {}, link.kind), this.link(link.slice),
+            element("span", {}, `${duration(Math.abs(distance))} ${distance < 0 ? "before" : "later"}${where}`));
     }
 
     /** To a neighbour in the lane, to the slice around, or to the first inside. */
