@@ -162,10 +162,11 @@ void ss_label_append_group(struct ss_strbuf *out, const struct ss_timeline *time
         ss_strbuf_append_format(out, "rank %" PRIu32, row->rank);
     } else if (name != 0) {
         append_text(out, model, name, TRACK_BYTES);
-    } else if (row->pid >= 0) {
-        ss_strbuf_append_format(out, "process %" PRId32, row->pid);
     } else {
         ss_strbuf_append_text(out, "process");
+    }
+    if (group->process != 0 && !row->has_rank && row->pid >= 0) { /* names repeat */
+        ss_strbuf_append_format(out, " %" PRId32, row->pid);
     }
 }
 
@@ -179,7 +180,7 @@ void ss_label_append_group_detail(struct ss_strbuf *out, const struct ss_timelin
         return;
     }
     append_text(out, model, command, 4 * TRACK_BYTES);
-    if (row->pid >= 0) {
+    if (row->pid >= 0 && row->has_rank) {
         append_separator(out);
         ss_strbuf_append_format(out, "pid %" PRId32, row->pid);
     }

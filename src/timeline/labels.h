@@ -21,7 +21,7 @@ void ss_label_append(struct ss_strbuf *out, const struct ss_timeline *timeline,
 /* "main · torch", "stream 7". */
 void ss_label_append_track(struct ss_strbuf *out, const struct ss_timeline *timeline,
                            const struct ss_timeline_track *track);
-/* "rank 3", "host"; and what else is known: "python train.py (pid 7)". */
+/* "rank 3", "train.py 42", "host"; and what else is known: "python train.py · pid 7". */
 void ss_label_append_group(struct ss_strbuf *out, const struct ss_timeline *timeline,
                            const struct ss_timeline_group *group);
 void ss_label_append_group_detail(struct ss_strbuf *out, const struct ss_timeline *timeline,

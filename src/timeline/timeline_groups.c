@@ -53,12 +53,14 @@ static int compare_tracks(const void *left, const void *right, void *context)
     int by_section = order(section(model, a), section(model, b));
     int by_thread = order(a->thread, b->thread), by_kind = order(a->kind, b->kind);
     int by_device = order(of_a->device, of_b->device), by_rank = order(of_a->rank, of_b->rank);
+    int by_work = order(of_a->stream == 0, of_b->stream == 0);
     int by_stream = order(of_a->stream, of_b->stream), by_track = order(a->track, b->track);
     return by_process != 0   ? by_process
            : by_section != 0 ? by_section
            : by_thread != 0  ? by_thread
            : by_kind != 0    ? by_kind
            : by_device != 0  ? by_device
+           : by_work != 0    ? by_work
            : by_stream != 0  ? by_stream
            : by_rank != 0    ? by_rank
            : by_track != 0   ? by_track

@@ -36,8 +36,9 @@ export class Layout {
 
     /** The one track that stands for a closed group. */
     summary(group) {
-        const has = (kind) => group.tracks.find((track) => track.kind === kind && track.slices > 0);
-        return ["phases", "steps", "stream", "main", "stacks", "thread", "ranges"].map(has).find(Boolean);
+        const most = (kind) => group.tracks.filter((track) => track.kind === kind && track.slices > 0)
+            .reduce((best, track) => best && best.slices >= track.slices ? best : track, undefined);
+        return ["phases", "steps", "stream", "main", "stacks", "thread", "ranges"].map(most).find(Boolean);
     }
 
     update() {

@@ -54,7 +54,7 @@ export class Panel {
         this.clear();
         const steps = page.state.overview.steps;
         byId("steps").hidden = steps === 0;
-        byId("step").textContent = `${count(steps)} steps`;
+        byId("step").textContent = steps === 1 ? "1 step" : `${count(steps)} steps`;
         byId("outlier").disabled = page.state.overview.outliers === 0;
     }
 
@@ -250,6 +250,7 @@ export class Panel {
         const range = this.page.state.range;
         const from = Math.floor(range.from), to = Math.max(Math.ceil(range.to), Math.floor(range.from) + 1);
         this.sums = null;
+        this.page.changed();
         this.open("range");
         const sums = await this.question("sums", {from, to});
         if (sums !== null) {
