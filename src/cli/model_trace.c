@@ -68,6 +68,29 @@ static enum ss_status put_streams(struct writing *writing)
 }
 
 /* A process without a number has that of its row. */
+static enum ss_status put_groups(struct writing *writing)
+{
+    const struct ss_model *model = writing->model;
+    struct ss_wire_buffer runs = {0};
+    enum ss_status status = SS_OK;
+    for (uint32_t i = 1; i < model->groups.count && status == SS_OK; i++) {
+        const struct ss_model_group *group = &model->groups.data[i];
+        runs.length = 0;
+        for (uint32_t k = 0; k < group->run_count; k++) {
+            ss_rank_run_put(&runs, &model->rank_runs.data[group->first_run + k]);
+        }
+        struct ss_trace_group row = {.ref = i,
+                                     .kind = group->kind,
+                                     .number = group->number,
+                                     .name = text_of(writing, group->name),
+                                     .size = group->size,
+                                     .ranks = {(const char *)runs.data, runs.length}};
+        status = ss_trace_writer_group(writing->writer, &row, writing->err);
+    }
+    ss_wire_fini(&runs);
+    return status;
+}
+
 static enum ss_status put_processes(struct writing *writing)
 {
     const struct ss_model *model = writing->model;
@@ -420,8 +443,8 @@ static enum ss_status put_clock(struct writing *writing)
 static enum ss_status put_all(struct writing *writing)
 {
     static enum ss_status (*const parts[])(struct writing *) = {
-        put_clock,  put_devices, put_processes, put_threads, put_streams, put_stacks,
-        put_tracks, put_ranges,  put_marks,     put_values,  put_samples};
+        put_clock,  put_devices, put_processes, put_threads, put_streams, put_groups,
+        put_stacks, put_tracks,  put_ranges,    put_marks,   put_values,  put_samples};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         SS_TRY(parts[i](writing));
     }

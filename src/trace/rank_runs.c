@@ -16,13 +16,21 @@ static size_t length_of_run(const uint32_t *ranks, size_t count)
     return length;
 }
 
+void ss_rank_run_put(struct ss_wire_buffer *out, const struct ss_rank_run *run)
+{
+    ss_wire_put_varint(out, run->first);
+    ss_wire_put_varint(out, run->count);
+    ss_wire_put_varint(out, run->stride);
+}
+
 void ss_rank_runs_put(struct ss_wire_buffer *out, const uint32_t *ranks, size_t count)
 {
     for (size_t at = 0, length; at < count; at += length) {
         length = length_of_run(ranks + at, count - at);
-        ss_wire_put_varint(out, ranks[at]);
-        ss_wire_put_varint(out, length);
-        ss_wire_put_varint(out, length > 1 ? ranks[at + 1] - ranks[at] : 1);
+        ss_rank_run_put(
+            out, &(struct ss_rank_run){.first = ranks[at],
+                                       .count = (uint32_t)length,
+                                       .stride = length > 1 ? ranks[at + 1] - ranks[at] : 1});
     }
 }
 

@@ -19,6 +19,7 @@ struct ss_rank_run {
 
 /* Appends the ranks, in their order, as runs. */
 void ss_rank_runs_put(struct ss_wire_buffer *out, const uint32_t *ranks, size_t count);
+void ss_rank_run_put(struct ss_wire_buffer *out, const struct ss_rank_run *run);
 /* Removes the next run from the front of `runs`. false: there is none, or the rest is malformed.
  * All ranks of a run are at most UINT32_MAX. */
 bool ss_rank_runs_next(struct ss_strview *runs, struct ss_rank_run *run);

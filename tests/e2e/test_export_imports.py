@@ -2,11 +2,13 @@
 """`export --to perfetto-compat` of other tools' files: the trace has what the file has, for us and for
 Perfetto's own reader."""
 
+import collections
 import json
 import os
 import pathlib
 import subprocess
 
+import kineto_files
 import pytest
 
 from test_other_clocks import S, WALL, nsys, perfetto
@@ -137,3 +139,67 @@ def test_a_recording_of_real_devices_comes_back(export, table):
     copy = export(file)
     for by in ("kernel", "api", "gpu", "stream", "range"):
         assert table(copy, by, *KEYS[by]) == table(file, by, *KEYS[by])
+
+
+def collective(path):
+    """A collective whose group, of every second rank, is known."""
+    about = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 64, "Out msg nelems": 64,
+             "Group size": 3, "Process Group Name": "5", "Process Group Description": "data",
+             "Process Group Ranks": "[0, 2, 4]"}
+    events = [{"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "ts": 10, "dur": 9, "pid": 7, "tid": 7,
+               "args": about},
+              {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 12, "dur": 3, "pid": 7, "tid": 7,
+               "args": {"correlation": 3}},
+              {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)",
+               "ts": 30, "dur": 20, "pid": 0, "tid": 9,
+               "args": {"device": 0, "stream": 9, "context": 1, "correlation": 3, **about}}]
+    path.write_text(json.dumps({
+        "schemaVersion": 1, "baseTimeNanoseconds": WALL,
+        "distributedInfo": {"backend": "nccl", "rank": 2, "world_size": 6, "pg_config": [
+            {"pg_name": "5", "pg_desc": "data", "backend_config": "cuda:nccl", "pg_size": 3, "ranks": [0, 2, 4]}]},
+        "deviceProperties": [{"id": 0, "name": "NVIDIA H100", "numSms": 132}], "traceEvents": events}))
+    return path
+
+
+def back(stepscope, copy, path):
+    """The copy as a file of Kineto's form."""
+    stepscope("export", "--to", "kineto", "-o", path, copy)
+    return kineto_files.rows(kineto_files.strict(path))
+
+
+def as_copied(row):
+    """What a native trace does not hold: that a range without a place in a file is a call of Python, or time
+    of the profiler; threads' ids of more than 31 bits, which are those of pthreads."""
+    row = list(row)
+    if row[0] in ("python_function", "overhead", "user_annotation"):
+        row[0] = ""
+    row = [value for value in row if value is not None]
+    return tuple(value for place, value in enumerate(row) if place not in ((2, 3) if row[0] in ("", "cuda_runtime")
+                                                                          else ()))
+
+
+def test_groups_of_collectives_are_copied(stepscope, tmp_path, export):
+    path = collective(tmp_path / "in.json")
+    copy = export(path)
+    group, = json.loads(stepscope("info", "--format", "json", copy).stdout)["files"][0]["groups"]
+    assert (group["kind"], group["name"], group["size"], group["ranks"]) == ("NCCL", "5", 3, [0, 2, 4])
+    assert back(stepscope, copy, tmp_path / "back.json") == kineto_files.rows(kineto_files.loose(path))
+
+
+@pytest.mark.parametrize("name", [None, "02_hta/nccl_data.json.gz", "03_tracelens/mi300x_vllm_decode_hipgraph.json.gz",
+                                  "03_tracelens/mi300x_torch_compile_triton.json.gz"])
+def test_files_of_kineto_return_as_they_were(stepscope, tmp_path, export, name):
+    """Kineto's form → a trace → Kineto's form: the same events with the same arguments."""
+    if name is None:
+        path = kineto_files.File(rank=1).write(tmp_path / "rank1.pt.trace.json")
+    elif (TRACES / name).exists():
+        path = TRACES / name
+    else:
+        pytest.skip("no recorded traces of devices here")
+    before = collections.Counter()
+    after = collections.Counter()
+    for row, count in kineto_files.rows(kineto_files.loose(path)).items():
+        before[as_copied(row)] += count
+    for row, count in back(stepscope, export(path), tmp_path / "back.json").items():
+        after[as_copied(row)] += count
+    assert after == before
