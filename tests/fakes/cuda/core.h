@@ -271,6 +271,8 @@ SIM_API struct sim_graph *sim_capture_of(const struct sim_stream *stream);
 SIM_API bool sim_capture_is_broken(const struct sim_stream *stream);
 SIM_API uint32_t sim_graph_id(const struct sim_graph *graph);
 SIM_API size_t sim_graph_node_count(const struct sim_graph *graph);
+/* The id of its node number `index`. */
+SIM_API uint64_t sim_graph_node(const struct sim_graph *graph, size_t index);
 SIM_API void sim_graph_destroy(struct sim_graph *graph);
 SIM_API struct sim_graph_exec *sim_graph_instantiate(struct sim_graph *graph);
 SIM_API uint32_t sim_graph_exec_id(const struct sim_graph_exec *exec);

@@ -54,7 +54,7 @@ static void load_injection(void)
 static void end_reports(void)
 {
     if (!atomic_load(&is_forked)) { /* there, another thread of the parent may have had the lock */
-        sim_set_tracer(NULL);
+        sim_end_reports();
     }
 }
 

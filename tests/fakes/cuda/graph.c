@@ -160,6 +160,11 @@ size_t sim_graph_node_count(const struct sim_graph *graph)
     return graph->count;
 }
 
+uint64_t sim_graph_node(const struct sim_graph *graph, size_t index)
+{
+    return graph->nodes[index].id;
+}
+
 void sim_graph_destroy(struct sim_graph *graph)
 {
     sim_publish_graph(&(struct sim_graph_change){.event = SIM_GRAPH_ENDS, .graph = graph});

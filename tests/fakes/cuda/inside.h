@@ -97,6 +97,8 @@ void sim_wake_device_thread(void);
 void sim_wait_until(uint64_t at_ns);
 void sim_publish_graph(const struct sim_graph_change *change);
 void sim_start_device_thread(void);
+/* Returns when the device thread calls no tracer any more. */
+void sim_end_reports(void);
 void sim_run_effect(struct sim_work *work);
 
 #endif

@@ -264,9 +264,14 @@ cudaError_t impl_cudaGraphExecDestroy(cudaGraphExec_t graphExec)
 
 cudaError_t impl_cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes)
 {
-    if (graph == NULL || numNodes == NULL || nodes != NULL) {
-        return nodes != NULL ? cudaErrorNotSupported : cudaErrorInvalidValue;
+    const struct sim_graph *known = (const struct sim_graph *)(void *)graph;
+    if (graph == NULL || numNodes == NULL) {
+        return cudaErrorInvalidValue;
     }
-    *numNodes = sim_graph_node_count((struct sim_graph *)(void *)graph);
+    size_t count = sim_graph_node_count(known);
+    for (size_t i = 0; nodes != NULL && i < *numNodes; i++) {
+        nodes[i] = i < count ? (cudaGraphNode_t)(uintptr_t)sim_graph_node(known, i) : NULL;
+    }
+    *numNodes = nodes != NULL && *numNodes < count ? *numNodes : count;
     return cudaSuccess;
 }

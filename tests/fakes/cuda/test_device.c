@@ -388,6 +388,13 @@ static void nodes_can_be_followed_from_capture_to_kernel(void **state)
     cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED);
     cudaGraph_t graph = capture_diamond(a, b);
     assert_int_equal(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+    size_t count = 8;
+    uint64_t id = 0;
+    cudaGraphNode_t known[8];
+    assert_int_equal(cudaGraphGetNodes(graph, known, &count), cudaSuccess);
+    assert_int_equal(count, 4);
+    cuptiGetGraphNodeId((CUgraphNode)known[3], &id);
+    assert_int_equal(id, nodes.originals[3]);
     cuptiUnsubscribe(handle);
     cudaGraphLaunch(exec, a);
     flush();

@@ -224,10 +224,12 @@ static void *device_thread(void *nothing)
             next_tick_ns = sim_now_ns() + TICK_NS;
             const struct sim_tracer *tracer = sim_tracer;
             pthread_mutex_unlock(&sim_lock);
+            pthread_mutex_lock(&report_lock);
             sim_report_done_work();
-            if (tracer != NULL && tracer->tick != NULL) {
+            if (tracer != NULL && tracer == sim_tracer && tracer->tick != NULL) {
                 tracer->tick(sim_now_ns());
             }
+            pthread_mutex_unlock(&report_lock);
             pthread_mutex_lock(&sim_lock);
             continue;
         }
@@ -309,6 +311,13 @@ void sim_set_tracer(const struct sim_tracer *tracer)
     pthread_mutex_lock(&sim_lock);
     sim_tracer = tracer;
     pthread_mutex_unlock(&sim_lock);
+}
+
+void sim_end_reports(void)
+{
+    sim_set_tracer(NULL);
+    pthread_mutex_lock(&report_lock); /* for one that is under way */
+    pthread_mutex_unlock(&report_lock);
 }
 
 void sim_keep_done_work(bool keep)
