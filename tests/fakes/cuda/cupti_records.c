@@ -108,8 +108,10 @@ void cupti_write_overhead(CUpti_ActivityOverheadKind kind, uint64_t start_ns, ui
                             .overheadKind = kind,
                             .objectKind = CUPTI_ACTIVITY_OBJECT_THREAD,
                             .start = cupti_time(start_ns),
-                            .end = cupti_time(end_ns),
-                            .correlationId = sim_correlation()};
+                            .end = cupti_time(end_ns)};
+#if CUPTI_API_VERSION >= 24
+    record.correlationId = sim_correlation();
+#endif
     record.objectId.pt.processId = (uint32_t)getpid();
     record.objectId.pt.threadId = thread_of_record();
     write_record(cupti_own_slot(), CUPTI_ACTIVITY_KIND_OVERHEAD, &record, sizeof record);
@@ -231,9 +233,11 @@ static void write_graph(const struct sim_work *work)
                               .deviceId = work->device,
                               .graphId = work->graph,
                               .contextId = work->context,
-                              .streamId = work->stream,
-                              .endDeviceId = work->device,
-                              .endContextId = work->context};
+                              .streamId = work->stream};
+#if CUPTI_API_VERSION >= 24
+    record.endDeviceId = work->device;
+    record.endContextId = work->context;
+#endif
     write_record(cupti_slot_of(work->thread), CUPTI_ACTIVITY_KIND_GRAPH_TRACE, &record,
                  sizeof record);
 }

@@ -234,6 +234,7 @@ void *sim_driver_function(const char *name)
     return NULL;
 }
 
+#if CUDA_VERSION >= 12000
 CUresult impl_cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
                                   CUdriverProcAddressQueryResult *symbolStatus)
 {
@@ -246,6 +247,15 @@ CUresult impl_cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersio
     }
     return *pfn != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
+#else
+CUresult impl_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)
+{
+    (void)cudaVersion;
+    (void)flags;
+    *pfn = sim_driver_function(symbol);
+    return *pfn != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+#endif
 
 static const struct {
     CUresult result;

@@ -82,7 +82,9 @@ static cudaError_t properties(struct cudaDeviceProp *prop, int device)
     prop->textureAlignment = 512;
     prop->pciBusID = device + 1;
     prop->cooperativeLaunch = 1;
+#if CUDART_VERSION >= 12000
     prop->memoryPoolsSupported = 1;
+#endif
 #if CUDART_VERSION < 13000
     prop->clockRate = 1410000;
     prop->memoryClockRate = 1215000;
@@ -91,7 +93,7 @@ static cudaError_t properties(struct cudaDeviceProp *prop, int device)
     return cudaSuccess;
 }
 
-#if CUDART_VERSION < 13000
+#if CUDART_VERSION >= 12000 && CUDART_VERSION < 13000
 cudaError_t impl_cudaGetDeviceProperties_v2(struct cudaDeviceProp *prop, int device)
 #else
 cudaError_t impl_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
@@ -178,6 +180,15 @@ cudaError_t cudaProfilerStop(void)
     return announce(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000, "cudaProfilerStop");
 }
 
+#if CUDART_VERSION < 12000
+cudaError_t impl_cudaGetDriverEntryPoint(const char *symbol, void **funcPtr,
+                                         unsigned long long flags)
+{
+    (void)flags;
+    *funcPtr = sim_driver_function(symbol);
+    return *funcPtr != NULL ? cudaSuccess : cudaErrorSymbolNotFound;
+}
+#else
 static cudaError_t entry_point(const char *symbol, void **function,
                                enum cudaDriverEntryPointQueryResult *status)
 {
@@ -208,3 +219,4 @@ impl_cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr, unsign
     (void)cudaVersion;
     return entry_point(symbol, funcPtr, driverStatus);
 }
+#endif

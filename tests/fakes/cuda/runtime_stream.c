@@ -221,21 +221,39 @@ cudaError_t impl_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode 
     return cudaSuccess;
 }
 
+static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph)
+{
+    if (graph == NULL) {
+        return cudaErrorInvalidValue;
+    }
+    *exec = (cudaGraphExec_t)(void *)sim_graph_instantiate((struct sim_graph *)(void *)graph);
+    return cudaSuccess;
+}
+
+#if CUDART_VERSION >= 12000
 cudaError_t impl_cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
                                       unsigned long long flags)
 {
     (void)flags;
-    if (graph == NULL) {
-        return cudaErrorInvalidValue;
-    }
-    *pGraphExec = (cudaGraphExec_t)(void *)sim_graph_instantiate((struct sim_graph *)(void *)graph);
-    return cudaSuccess;
+    return instantiate(pGraphExec, graph);
 }
+#else
+cudaError_t impl_cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
+                                      cudaGraphNode_t *pErrorNode, char *pLogBuffer,
+                                      size_t bufferSize)
+{
+    (void)pErrorNode;
+    (void)pLogBuffer;
+    (void)bufferSize;
+    return instantiate(pGraphExec, graph);
+}
+#endif
 
 cudaError_t impl_cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
                                                unsigned long long flags)
 {
-    return impl_cudaGraphInstantiate(pGraphExec, graph, flags);
+    (void)flags;
+    return instantiate(pGraphExec, graph);
 }
 
 cudaError_t impl_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream)

@@ -123,7 +123,7 @@ static void read_settings(void)
         read_durations(text);
     }
     text = getenv("FAKE_CUDA_CUPTI");
-    settings.cupti = read_cupti(text != NULL && *text != '\0' ? text : "12.6");
+    settings.cupti = read_cupti(text != NULL && *text != '\0' ? text : DEFAULT_CUPTI);
     settings.device_count = (unsigned)number("FAKE_CUDA_DEVICES", 1);
     if (settings.device_count > SIM_MOST_DEVICES) {
         refuse("FAKE_CUDA_DEVICES", getenv("FAKE_CUDA_DEVICES"));

@@ -326,7 +326,7 @@ static void graphs_keep_dependencies(void **state)
     (void)state;
     assert_int_equal(cudaGraphGetNodes(graph, NULL, &nodes), cudaSuccess);
     assert_int_equal(nodes, 4);
-    assert_int_equal(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+    assert_int_equal(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
     assert_int_equal(cudaGraphLaunch(exec, a), cudaSuccess);
     flush();
     assert_int_equal(client_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 4);
@@ -387,7 +387,7 @@ static void nodes_can_be_followed_from_capture_to_kernel(void **state)
     cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
     cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED);
     cudaGraph_t graph = capture_diamond(a, b);
-    assert_int_equal(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+    assert_int_equal(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
     size_t count = 8;
     uint64_t id = 0;
     cudaGraphNode_t known[8];

@@ -18,7 +18,6 @@
     _Static_assert(sizeof(CUpti_Activity##record) == (bytes), "the size of " #record)
 
 SIZE(Kernel8, 200);
-SIZE(Kernel9, 208);
 SAME(Kernel8, Kernel, start);
 SAME(Kernel8, Kernel, deviceId);
 SAME(Kernel8, Kernel, streamId);
@@ -78,11 +77,14 @@ SIZE(Kernel10, 216);
 SIZE(Memcpy6, 96);
 SIZE(Synchronization2, 56);
 #endif
+#if CUPTI_API_VERSION >= 24
+SIZE(Kernel9, 208);
 SIZE(Overhead3, 56);
 SIZE(Memory4, 128);
 SIZE(GraphTrace2, 56);
 SIZE(Device5, 184);
 SIZE(Context3, 32);
+#endif
 
 int main(void)
 {
