@@ -75,6 +75,7 @@ struct finding {
     uint8_t *ranks;   /* of names of Python's functions, plus one */
     uint32_t *best;   /* by range of Python's tracks: the frame that counts, plus one */
     uint32_t *stacks; /* by range: the string of its field `stack`, or of the nearest around */
+    uint32_t *inner;  /* by range: the stack of the first launch in it */
     uint32_t *line_of_stack; /* by string: row of lines, plus one */
     struct ss_intern keys;   /* of lines */
 };
@@ -128,6 +129,20 @@ static void find_stacks(struct finding *finding)
         finding->stacks[i] = has_stack         ? field->text
                              : parents[i] != 0 ? finding->stacks[parents[i] - 1]
                                                : 0;
+    }
+}
+
+/* A recording of ours has a stack with each launch, and none with operators. */
+static void find_inner_stacks(struct finding *finding)
+{
+    const struct ss_launch_places *places = finding->places;
+    for (size_t i = 0; i < places->rows.count; i++) {
+        const struct ss_launch_place *place = &places->rows.data[i];
+        uint32_t stack = place->call != 0 ? finding->stacks[place->call - 1] : 0;
+        for (uint32_t at = place->op; stack != 0 && at != 0 && finding->inner[at - 1] == 0;
+             at = places->finder.parents[at - 1]) {
+            finding->inner[at - 1] = stack;
+        }
     }
 }
 
@@ -219,13 +234,23 @@ static bool take_frames(const struct finding *finding, uint32_t range, uint32_t 
     return frames->python != 0 || frames->stack != 0;
 }
 
+/* The frames of the operator of forward, else those of what it launched. */
+static bool take_forward(const struct finding *finding, uint32_t forward, uint32_t python,
+                         struct ss_launch_frames *frames)
+{
+    if (!take_frames(finding, forward, python, frames)) {
+        frames->stack = finding->inner[forward - 1];
+    }
+    return frames->python != 0 || frames->stack != 0;
+}
+
 static void find_frames(struct finding *finding, const struct ss_launch_place *place,
                         uint32_t at_call, uint32_t at_forward, struct ss_launch_frames *frames)
 {
     bool is_forward = place->node == 0 || is_within_node(finding, place, at_call);
     frames->is_backward = place->node != 0;
     if (is_forward || place->forward == 0 ||
-        !take_frames(finding, place->forward, at_forward, frames)) {
+        !take_forward(finding, place->forward, at_forward, frames)) {
         bool has_any = take_frames(finding, place->call, at_call, frames);
         if (!has_any) { /* the call is on a track of its own */
             take_frames(finding, place->op, 0, frames);
@@ -281,15 +306,18 @@ void ss_launch_lines_init(struct ss_launch_lines *lines, const struct ss_launch_
         .ranks = ss_alloc_zero(model->names.count + 1, sizeof *finding.ranks),
         .best = ss_alloc_zero(model->ranges.count + 1, sizeof *finding.best),
         .stacks = ss_alloc_zero(model->ranges.count + 1, sizeof *finding.stacks),
+        .inner = ss_alloc_zero(model->ranges.count + 1, sizeof *finding.inner),
         .line_of_stack = ss_alloc_zero(model->strings.count + 1, sizeof *finding.line_of_stack)};
     ss_intern_init(&finding.keys);
     find_best(&finding);
     find_stacks(&finding);
+    find_inner_stacks(&finding);
     find_all(&finding);
     ss_intern_fini(&finding.keys);
     ss_free(finding.ranks);
     ss_free(finding.best);
     ss_free(finding.stacks);
+    ss_free(finding.inner);
     ss_free(finding.line_of_stack);
 }
 

@@ -20,6 +20,18 @@ static void put_counts(const struct ss_trust_input *input, struct ss_figure *par
     ss_figure_put_count(counts, "processes_too_short", input->processes_short);
     ss_figure_put_count(counts, "events", input->events);
     ss_figure_put_count(counts, "events_dropped", input->events_dropped);
+    if (input->has_device_counts) {
+        static const char *const keys[SS_TRUST_DEVICE_COUNTS] = {
+            [SS_TRUST_KERNELS] = "kernels",
+            [SS_TRUST_DROPPED_RECORDS] = "device_records_dropped",
+            [SS_TRUST_REFUSED_BUFFERS] = "device_buffers_refused",
+            [SS_TRUST_UNTIMED_KERNELS] = "device_works_without_times",
+            [SS_TRUST_UNRECORDED_KERNELS] = "launches_without_kernel",
+            [SS_TRUST_LOST_RECORDS] = "device_records_lost"};
+        for (int count = 0; count < SS_TRUST_DEVICE_COUNTS; count++) {
+            ss_figure_put_count(counts, keys[count], input->device_counts[count]);
+        }
+    }
     ss_figure_put_count(counts, "repaired_places", input->repaired_places);
     ss_figure_put_count(counts, "repaired_bytes", input->repaired_bytes);
 }

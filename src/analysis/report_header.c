@@ -264,6 +264,25 @@ static void add_events(struct header *header, const struct ss_trust_input *all)
     }
 }
 
+/* All of them, also those that are 0: nothing was lost. */
+static void add_devices(struct header *header, const struct ss_trust_input *all)
+{
+    static const char *const words[SS_TRUST_DEVICE_COUNTS] = {
+        [SS_TRUST_KERNELS] = "kernels",
+        [SS_TRUST_DROPPED_RECORDS] = "records dropped",
+        [SS_TRUST_REFUSED_BUFFERS] = "buffers refused",
+        [SS_TRUST_UNTIMED_KERNELS] = "works without times",
+        [SS_TRUST_UNRECORDED_KERNELS] = "launches without a kernel",
+        [SS_TRUST_LOST_RECORDS] = "records lost"};
+    if (all->has_device_counts) {
+        begin_row(header, "Devices");
+        for (int count = 0; count < SS_TRUST_DEVICE_COUNTS; count++) {
+            add_count(header, count == 0 ? SS_JOINT_NONE : SS_JOINT_ITEM, all->device_counts[count],
+                      words[count]);
+        }
+    }
+}
+
 static void add_overhead(struct header *header, const struct ss_overhead *overhead)
 {
     begin_row(header, "Overhead");
@@ -424,6 +443,7 @@ void ss_report_add_header(const struct ss_trust *trust, struct ss_document *docu
     add_recorded(&header, trust);
     add_sampling(&header, &trust->all);
     add_events(&header, &trust->all);
+    add_devices(&header, &trust->all);
     add_overhead(&header, &trust->all.overhead);
     add_left_out(&header, trust);
     add_clocks(&header, trust);

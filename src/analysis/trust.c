@@ -90,6 +90,27 @@ static void sum_repairs(const struct ss_model *model, uint32_t input, struct ss_
     }
 }
 
+static void sum_devices(const struct ss_model *model, uint32_t input, struct ss_trust_input *out)
+{
+    static const char *const kinds[SS_TRUST_DEVICE_COUNTS] = {
+        [SS_TRUST_KERNELS] = "gpu-kernels",
+        [SS_TRUST_DROPPED_RECORDS] = "gpu-dropped-records",
+        [SS_TRUST_REFUSED_BUFFERS] = "gpu-refused-buffers",
+        [SS_TRUST_UNTIMED_KERNELS] = "gpu-untimed-kernels",
+        [SS_TRUST_UNRECORDED_KERNELS] = "gpu-launches-without-kernel",
+        [SS_TRUST_LOST_RECORDS] = "gpu-lost-messages"};
+    for (size_t i = 0; i < model->notes.count; i++) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        const char *kind = ss_model_text(model, note->kind);
+        for (int count = 0; note->input == input && count < SS_TRUST_DEVICE_COUNTS; count++) {
+            if (strcmp(kind, kinds[count]) == 0) {
+                out->has_device_counts = true;
+                out->device_counts[count] += note->value > 0 ? (uint64_t)note->value : 0;
+            }
+        }
+    }
+}
+
 static const char *first_torch_route(const struct ss_model *model, uint32_t input)
 {
     for (size_t i = 0; i < model->notes.count; i++) {
@@ -206,6 +227,7 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
         sum_events(model, index, out);
     }
     sum_repairs(model, index, out);
+    sum_devices(model, index, out);
     ss_overhead_init(&out->overhead, model, index);
     if (out->due > 0 && out->requested_hz > 0) {
         out->achieved_hz = out->requested_hz * (double)out->done / (double)out->due;
@@ -347,6 +369,10 @@ static void add_up(struct ss_trust_input *all, const struct ss_trust_input *one)
     all->events += one->events;
     all->events_dropped += one->events_dropped;
     all->processes_short += one->processes_short;
+    all->has_device_counts = all->has_device_counts || one->has_device_counts;
+    for (int count = 0; count < SS_TRUST_DEVICE_COUNTS; count++) {
+        all->device_counts[count] += one->device_counts[count];
+    }
     all->repaired_places += one->repaired_places;
     all->repaired_bytes += one->repaired_bytes;
     if (ss_overhead_share(&one->overhead) > ss_overhead_share(&all->overhead)) {

@@ -32,6 +32,17 @@ struct ss_trust_problem {
     uint64_t lost_bytes;
 };
 
+/* What the recording of devices counted of itself. */
+enum ss_trust_device_count {
+    SS_TRUST_KERNELS,
+    SS_TRUST_DROPPED_RECORDS, /* by the interface of the device */
+    SS_TRUST_REFUSED_BUFFERS, /* that the interface asked for */
+    SS_TRUST_UNTIMED_KERNELS,
+    SS_TRUST_UNRECORDED_KERNELS, /* whose launch was observed */
+    SS_TRUST_LOST_RECORDS,       /* on their way to the recorder */
+    SS_TRUST_DEVICE_COUNTS
+};
+
 struct ss_trust_input {
     const char *path;
     enum ss_input_kind kind;
@@ -55,6 +66,8 @@ struct ss_trust_input {
     uint64_t seen, partial, lost, dropped, processes_short;
     /* Annotation events: emitted by the programs, and not stored. */
     uint64_t events, events_dropped;
+    bool has_device_counts;
+    uint64_t device_counts[SS_TRUST_DEVICE_COUNTS];
     uint64_t repaired_places, repaired_bytes; /* what `repair` had to leave out */
     struct ss_overhead overhead;
 };
