@@ -31,6 +31,7 @@ bool ss_torch_is_off(void);
  * exception is set. */
 bool ss_torch_add_functions(ss_python_object *functions);
 
+bool ss_torch_add_device_functions(ss_python_object *functions);
 bool ss_torch_add_event_functions(ss_python_object *functions);
 bool ss_torch_add_step_functions(ss_python_object *functions);
 bool ss_torch_add_module_functions(ss_python_object *functions);

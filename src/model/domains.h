@@ -9,7 +9,6 @@
 #define SS_DOMAIN_PYTHON "python"              /* calls of Python functions */
 #define SS_DOMAIN_MEMORY "memory"              /* allocations */
 #define SS_DOMAIN_OVERHEAD "profiler overhead" /* time that the profiler itself took */
-#define SS_DOMAIN_DEVICE_CALLS "CUDA API"      /* calls of CUDA's runtime and driver */
 #define SS_DOMAIN_SYSTEM_CALLS "OS runtime"    /* calls of the C library that may block */
 #define SS_DOMAIN_DEVICE_ANNOTATIONS                                                               \
     "annotations" /* of a stream: around the work they launched                                    \

@@ -14,7 +14,7 @@ struct source {
 };
 
 static const struct source cuda_calls = {"CUPTI_ACTIVITY_KIND_RUNTIME", "nameId",
-                                         SS_DOMAIN_DEVICE_CALLS, SS_NSYS_CALL_NAME};
+                                         ss_domain_cuda_calls, SS_NSYS_CALL_NAME};
 
 static const struct source other_calls[] = {
     {"CUBLAS_EVENTS", "nameId", "cuBLAS", SS_NSYS_LIBRARY_NAME},

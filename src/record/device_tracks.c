@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/device_api.h"
 #include "base/log.h"
+#include "base/shared_names.h"
 #include "record/context.h"
 #include "record/device_tracks_inside.h"
 #include "record/symbol_names.h"
@@ -208,6 +209,28 @@ static void on_wait(void *context, const struct ss_device_wait_message *wait)
     (void)wait;
 }
 
+/* --- when work is recorded ------------------------------------------------------------------- */
+
+static void on_switch(void *context, const struct ss_device_switch_message *to)
+{
+    struct ss_device_tracks *devices = context;
+    struct ss_record_context *of = devices->context;
+    struct ss_route aim = {.process_ref = ss_recorded_process_ref(devices->process)};
+    struct ss_error err = {0};
+    if (devices->recorded_track == 0) {
+        struct ss_trace_track track = {.kind = SS_TRACK_COUNTER,
+                                       .process_ref = aim.process_ref,
+                                       .name = ss_strview_of(ss_counter_device_work_recorded)};
+        devices->recorded_track = ss_annotation_tracks_put_track(devices->tracks, &track);
+    }
+    struct ss_trace_counter counter = {.time_ns = to->time_ns < devices->now_ns ? to->time_ns
+                                                                                : devices->now_ns,
+                                       .track_ref = devices->recorded_track,
+                                       .is_integer = true,
+                                       .integer = to->is_on != 0};
+    ss_record_context_check(of, ss_recording_counter(of->recording, aim, &counter, &err), &err);
+}
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context,
@@ -220,7 +243,7 @@ struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context
     struct ss_device_tracks *devices = ss_alloc_zero(1, sizeof *devices);
     struct ss_device_sink sink = {
         devices, on_text,   ss_device_on_work, ss_device_on_call, ss_device_on_launch,
-        on_wait, on_device, on_context};
+        on_wait, on_device, on_context,        on_switch};
     struct ss_error err = {0};
     *devices = (struct ss_device_tracks){
         .context = context, .tracks = tracks, .process = process, .totals.processes = 1};

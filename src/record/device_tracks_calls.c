@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/device_api.h"
+#include "base/shared_names.h"
 #include "record/context.h"
 #include "record/device_tracks_inside.h"
 
@@ -29,7 +30,7 @@ static uint32_t track_of(struct ss_device_tracks *devices, uint32_t tid)
                                    .process_ref = ss_recorded_process_ref(devices->process),
                                    .thread_ref =
                                        ss_recorded_process_thread(devices->process, (int32_t)tid),
-                                   .name = ss_strview_of("cuda")};
+                                   .name = ss_strview_of(ss_domain_cuda_calls)};
     uint32_t ref = ss_annotation_tracks_put_track(devices->tracks, &track);
     ss_vec_push(&devices->threads, (struct ss_device_thread){tid, ref});
     return ref;

@@ -62,6 +62,7 @@ struct ss_device_tracks {
     struct ss_vec_of(struct ss_device_context) contexts;
     struct ss_vec_of(struct ss_device_stream) streams;
     struct ss_vec_of(struct ss_device_thread) threads;
+    uint32_t recorded_track;           /* of the counter "device work recorded"; 0: none yet */
     struct ss_device_pending *pending; /* in the order of arrival */
 };
 

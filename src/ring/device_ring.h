@@ -74,6 +74,7 @@ enum ss_device_message_kind {
     SS_DEVICE_WAIT,
     SS_DEVICE_DEVICE,
     SS_DEVICE_CONTEXT,
+    SS_DEVICE_SWITCH,
     SS_DEVICE_MESSAGE_KINDS
 };
 
@@ -160,6 +161,13 @@ struct ss_device_device_message {
 struct ss_device_context_message {
     struct ss_device_message head;
     uint32_t context, device, null_stream, unused;
+};
+
+/* Whether work is recorded from now on. */
+struct ss_device_switch_message {
+    struct ss_device_message head;
+    uint64_t time_ns;
+    uint32_t is_on, unused;
 };
 
 /* --- producer: one thread of the program ------------------------------------------------------ */

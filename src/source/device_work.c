@@ -97,14 +97,24 @@ static bool take_context(struct ss_device_reading *reading, const void *message,
     return is_good;
 }
 
+static bool take_switch(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_switch_message *to = message;
+    bool is_good = bytes == sizeof *to && to->time_ns <= INT64_MAX;
+    if (is_good) {
+        reading->sink.switched(reading->sink.context, to);
+    }
+    return is_good;
+}
+
 static bool take(struct ss_device_reading *reading, const void *message, size_t bytes)
 {
     static bool (*const takers[SS_DEVICE_MESSAGE_KINDS])(struct ss_device_reading *, const void *,
                                                          size_t) = {
-        [SS_DEVICE_TEXT] = take_text,      [SS_DEVICE_WORK] = take_work,
-        [SS_DEVICE_CALL] = take_call,      [SS_DEVICE_LAUNCH] = take_launch,
-        [SS_DEVICE_WAIT] = take_wait,      [SS_DEVICE_DEVICE] = take_device,
-        [SS_DEVICE_CONTEXT] = take_context};
+        [SS_DEVICE_TEXT] = take_text,       [SS_DEVICE_WORK] = take_work,
+        [SS_DEVICE_CALL] = take_call,       [SS_DEVICE_LAUNCH] = take_launch,
+        [SS_DEVICE_WAIT] = take_wait,       [SS_DEVICE_DEVICE] = take_device,
+        [SS_DEVICE_CONTEXT] = take_context, [SS_DEVICE_SWITCH] = take_switch};
     uint32_t kind = ((const struct ss_device_message *)message)->kind;
     return kind < SS_DEVICE_MESSAGE_KINDS && takers[kind] != NULL &&
            takers[kind](reading, message, bytes);

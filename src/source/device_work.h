@@ -26,6 +26,7 @@ struct ss_device_sink {
     void (*wait)(void *context, const struct ss_device_wait_message *wait);
     void (*device)(void *context, const struct ss_device_device_message *device);
     void (*context_of)(void *context, const struct ss_device_context_message *of);
+    void (*switched)(void *context, const struct ss_device_switch_message *to);
 };
 
 /* Since the begin of the process. */

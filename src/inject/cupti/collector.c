@@ -42,7 +42,9 @@ static struct {
     struct ss_cupti_settings settings;
     pthread_mutex_t lock; /* of the next members */
     void *subscriber;     /* NULL: not subscribed */
-    bool is_on;           /* kinds and callbacks are enabled */
+    bool is_registered;   /* CUPTI delivers buffers to us */
+    bool has_yielded;
+    bool is_on; /* kinds and callbacks are enabled */
     uint32_t yields;
     bool has_failed;
     _Atomic bool follows; /* a schedule: records only in windows */
@@ -140,15 +142,32 @@ static void fail_to_subscribe(uint32_t result)
     fail(text);
 }
 
-/* The order is CUPTI's: attributes and the clock before the buffers and the kinds. */
+/* A profiler for which the recording paused may stay subscribed for ever, as torch's does; records
+ * need no subscription, only the callbacks of launches do. */
 static bool subscribe(void)
 {
-    const struct ss_cupti *cupti = &collector.cupti;
     uint32_t result =
-        cupti->Subscribe(&collector.subscriber, ss_launches_callback, &collector.user);
-    if (result != SS_CUPTI_OK) {
-        collector.subscriber = NULL;
-        fail_to_subscribe(result);
+        collector.cupti.Subscribe(&collector.subscriber, ss_launches_callback, &collector.user);
+    if (result == SS_CUPTI_OK) {
+        return true;
+    }
+    collector.subscriber = NULL;
+    if (result == SS_CUPTI_OTHER_SUBSCRIBER && collector.has_yielded) {
+        set_fact(ss_fact_gpu_paused,
+                 "another profiler, which stays subscribed to CUPTI: since then launches have no "
+                 "lines");
+        return true;
+    }
+    fail_to_subscribe(result);
+    return false;
+}
+
+/* The order is CUPTI's: attributes and the clock before the buffers and the kinds. */
+static bool take_cupti(void)
+{
+    const struct ss_cupti *cupti = &collector.cupti;
+    uint32_t result;
+    if (!subscribe()) {
         return false;
     }
     set_attribute(SS_CUPTI_ATTRIBUTE_ZEROED_BUFFERS, 1, sizeof(uint8_t));
@@ -169,6 +188,7 @@ static bool subscribe(void)
     if (cupti->ActivityFlushPeriod != NULL) {
         cupti->ActivityFlushPeriod(FLUSH_MS);
     }
+    collector.is_registered = true;
     return true;
 }
 
@@ -177,7 +197,7 @@ static bool subscribe(void)
 static void turn_on(void)
 {
     char problem[TEXT_BYTES];
-    if (collector.subscriber == NULL && !subscribe()) {
+    if (!collector.is_registered && !take_cupti()) {
         return;
     }
     if (!ss_cupti_enable_kinds(&collector.cupti, collector.settings.level, problem,
@@ -185,14 +205,18 @@ static void turn_on(void)
         fail(problem);
         return;
     }
-    ss_launches_enable(&collector.cupti, collector.subscriber, true);
+    if (collector.subscriber != NULL) {
+        ss_launches_enable(&collector.cupti, collector.subscriber, true);
+    }
     collector.is_on = true;
     ss_cupti_writer_set_state(SS_DEVICE_COLLECTS);
 }
 
 static void turn_off(void)
 {
-    ss_launches_enable(&collector.cupti, collector.subscriber, false);
+    if (collector.subscriber != NULL) {
+        ss_launches_enable(&collector.cupti, collector.subscriber, false);
+    }
     ss_cupti_disable_kinds(&collector.cupti, collector.settings.level);
     collector.is_on = false;
     ss_cupti_pool_wake();
@@ -208,6 +232,14 @@ static bool is_wanted(void)
             action >= SS_SCHEDULE_WARMUP);
 }
 
+/* What is collected to warm up is left out. */
+static bool is_recording(void)
+{
+    return collector.is_on &&
+           (!atomic_load_explicit(&collector.follows, memory_order_relaxed) ||
+            atomic_load_explicit(&collector.action, memory_order_relaxed) >= SS_SCHEDULE_RECORD);
+}
+
 static void update(void)
 {
     pthread_mutex_lock(&collector.lock);
@@ -218,6 +250,7 @@ static void update(void)
             turn_on();
         }
     }
+    ss_cupti_writer_switch(is_recording());
     pthread_mutex_unlock(&collector.lock);
 }
 
@@ -244,13 +277,18 @@ void ss_cupti_yield(const char *to)
     }
     pthread_mutex_lock(&collector.lock);
     collector.yields++;
-    if (collector.yields == 1 && collector.subscriber != NULL) {
+    if (collector.yields == 1 && collector.is_registered) {
         if (collector.is_on) {
             turn_off();
         }
+        ss_cupti_writer_switch(false);
         collector.cupti.ActivityFlushAll(SS_CUPTI_FLUSH_FORCED);
-        collector.cupti.Unsubscribe(collector.subscriber);
+        if (collector.subscriber != NULL) {
+            collector.cupti.Unsubscribe(collector.subscriber);
+        }
         collector.subscriber = NULL;
+        collector.is_registered = false;
+        collector.has_yielded = true;
         ss_cupti_writer_set_state(SS_DEVICE_PAUSED);
         set_fact(ss_fact_gpu_paused, to);
     }
@@ -277,13 +315,13 @@ static void on_exit_of_program(void)
         return;
     }
     pthread_mutex_lock(&collector.lock);
-    bool is_subscribed = collector.subscriber != NULL;
+    bool is_registered = collector.is_registered;
     collector.yields++; /* never on again */
     if (collector.is_on) {
         turn_off();
     }
     pthread_mutex_unlock(&collector.lock);
-    if (is_subscribed) {
+    if (is_registered) {
         collector.cupti.ActivityFlushAll(SS_CUPTI_FLUSH_FORCED);
     }
     ss_cupti_writer_end(MOST_END_MS);
@@ -320,9 +358,9 @@ static void start(void)
     ss_training_observe_windows(on_window);
     atexit(on_exit_of_program);
     pthread_mutex_lock(&collector.lock);
-    bool is_subscribed = subscribe();
+    bool is_taken = take_cupti();
     pthread_mutex_unlock(&collector.lock);
-    if (is_subscribed) {
+    if (is_taken) {
         update();
         describe();
     }

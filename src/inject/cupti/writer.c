@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "annot/stamp.h"
@@ -15,7 +16,7 @@
 #include "inject/cupti/output.h"
 #include "inject/cupti/pool.h"
 
-enum { IDLE_MS = 20 };
+enum { IDLE_MS = 20, MOST_SWITCHES = 64 };
 static const uint64_t flush_period_ns = UINT64_C(1000000000);
 
 static struct {
@@ -51,6 +52,38 @@ void ss_cupti_writer_set_window(bool is_open)
         atomic_store_explicit(&writer.window_ns, ss_stamp_monotonic_ns(), memory_order_relaxed);
     } else if (!is_open && was_ns == 0) {
         atomic_store_explicit(&writer.window_ns, UINT64_MAX, memory_order_relaxed);
+    }
+}
+
+/* What the writer has not written yet; the first ones are the oldest. */
+static struct {
+    pthread_mutex_t lock;
+    uint32_t count;
+    bool is_on; /* after all of them */
+    struct ss_device_switch_message waiting[MOST_SWITCHES];
+} switches = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void ss_cupti_writer_switch(bool on)
+{
+    pthread_mutex_lock(&switches.lock);
+    if (on != switches.is_on && switches.count < MOST_SWITCHES) {
+        switches.is_on = on;
+        switches.waiting[switches.count++] = (struct ss_device_switch_message){
+            .head.kind = SS_DEVICE_SWITCH, .time_ns = ss_stamp_monotonic_ns(), .is_on = on};
+    }
+    pthread_mutex_unlock(&switches.lock);
+}
+
+static void write_switches(void)
+{
+    struct ss_device_switch_message waiting[MOST_SWITCHES];
+    pthread_mutex_lock(&switches.lock);
+    uint32_t count = switches.count;
+    memcpy(waiting, switches.waiting, count * sizeof *waiting);
+    switches.count = 0;
+    pthread_mutex_unlock(&switches.lock);
+    for (uint32_t i = 0; i < count; i++) {
+        ss_cupti_output_put(&writer.output, &waiting[i].head, sizeof waiting[i]);
     }
 }
 
@@ -225,6 +258,7 @@ static void write_all(bool waits)
 {
     struct ss_cupti_full full;
     bool is_there = ss_cupti_pool_next_full(&full, waits ? IDLE_MS : 0);
+    write_switches();
     ss_launches_drain(write_launch, NULL);
     while (is_there) {
         write_buffer(&full);

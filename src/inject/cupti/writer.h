@@ -25,6 +25,8 @@ void ss_cupti_writer_end(unsigned wait_ms);
 void ss_cupti_writer_set_state(enum ss_device_collector state);
 /* Whether a window of the schedule is open: what ended before it opened is left out. */
 void ss_cupti_writer_set_window(bool is_open);
+/* Whether work is recorded from now on. */
+void ss_cupti_writer_switch(bool on);
 /* CUPTI's times are on a clock of its own. */
 void ss_cupti_writer_calibrate(bool needed);
 bool ss_cupti_writer_is_calibrated(void);

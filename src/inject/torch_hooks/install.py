@@ -44,6 +44,11 @@ def hook_profiler():
     profiler.hook_profiler()
 
 
+def hook_device_records():
+    from . import device_records  # needs more of torch
+    device_records.hook_device_records()
+
+
 def install():
     settings.read()
     for one in (record_versions, record_operators, record_thread_counts, record_cpu, hook_loaders,
@@ -52,6 +57,7 @@ def install():
         attempt(one)
     watch_memory()
     gc.callbacks.append(on_collection)  # directly: this function of libstepscope never raises
+    attempt(hook_device_records)
     attempt(hook_profiler)
 
 
