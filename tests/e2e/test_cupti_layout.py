@@ -68,7 +68,7 @@ def assertions(header, callbacks):
     layout = (ROOT / "src/inject/cupti/cupti_layout.def").read_text()
     records = re.findall(r"^SS_CUPTI_RECORD\((\w+), (\w+), (\d+)\)", layout, re.M)
     fields = re.findall(r"^SS_CUPTI_FIELD\((\w+), \w+, (\w+), ([\w ]+), (\d+)\)", layout, re.M)
-    assert len(records) == 10 and len(fields) > 90
+    assert len(records) == 10 and len(fields) > 80
     yield "#include <stddef.h>\n#include <stdint.h>\n#include <cupti_activity.h>\n#include <cupti_callbacks.h>"
     yield '#include "inject/cupti/cupti_abi.h"'
     types = {record: newest(header, vendor) for record, vendor, _ in records}
@@ -94,7 +94,7 @@ def check(tmp_path, include, *others):
     source = tmp_path / "layout.c"
     source.write_text("\n".join(assertions((include / "cupti_activity.h").read_text(),
                                            (include / "cupti_callbacks.h").read_text())) + "\n")
-    done = subprocess.run(["cc", "-std=gnu11", "-w", "-fsyntax-only", "-isystem", include,
+    done = subprocess.run(["cc", "-std=gnu11", "-w", "-fsyntax-only", f"-I{include}",
                            *(f"-I{one}" for one in others), f"-I{ROOT / 'src'}", source],
                           capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr[:4000]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many records of CUPTI are decoded in a second: buffers of a call and a kernel in turn, as
- * large as the collector's, walked by their sizes. Prints millions of records per second, the best
- * of some rounds. */
+ * large as the collector's, walked by their sizes. Prints millions per second as a row of
+ * tests/bench/run, the best of some rounds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -42,7 +42,7 @@ int main(void)
         best_s = took_s < best_s ? took_s : best_s;
     }
     free(buffer);
-    printf("%.1f million records per second (%zu)\n", (double)pairs * 2 / best_s / 1e6,
-           (size_t)(sum % 10));
+    printf("cupti_records\t%.1f\tof a call and a kernel in turn, times %d\n",
+           (double)pairs * 2 / best_s / 1e6, (int)(sum % 10));
     return 0;
 }

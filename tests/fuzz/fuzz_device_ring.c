@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as the ring of a device's collector: what is passed on makes sense. The first byte says
+ * where in the ring they begin, so that messages wrap. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/device_work.h"
+
+enum { LOG2 = SS_DEVICE_RING_MIN_LOG2, RING_BYTES = 1 << LOG2 };
+
+static struct {
+    uint32_t texts;
+    uint64_t passed;
+} seen;
+
+static void check(bool holds, const char *what)
+{
+    if (!holds) {
+        fprintf(stderr, "broken: %s\n", what);
+        abort();
+    }
+}
+
+static void check_text(uint32_t number)
+{
+    check(number <= seen.texts, "a text is defined before its use");
+}
+
+static void check_times(uint64_t begin_ns, uint64_t end_ns)
+{
+    check(begin_ns <= end_ns && end_ns <= INT64_MAX, "times");
+    seen.passed++;
+}
+
+static void on_text(void *context, uint32_t number, struct ss_strview text)
+{
+    (void)context;
+    check(number == ++seen.texts && text.length <= SS_DEVICE_MAX_MESSAGE_BYTES, "a text");
+    seen.passed += text.length > 0 && text.data[text.length - 1] != '\0'; /* reads it */
+}
+
+static void on_work(void *context, const struct ss_device_work_message *work)
+{
+    (void)context;
+    check(work->work >= SS_DEVICE_KERNEL && work->work <= SS_DEVICE_GRAPH, "a kind of work");
+    check_text(work->name);
+    check_times(work->begin_ns, work->end_ns);
+}
+
+static void on_call(void *context, const struct ss_device_call_message *call)
+{
+    (void)context;
+    check(call->domain <= SS_DEVICE_DRIVER, "a domain");
+    check_text(call->name);
+    check_times(call->begin_ns, call->end_ns);
+}
+
+static void on_launch(void *context, const struct ss_device_launch_message *launch)
+{
+    (void)context;
+    check(launch->domain <= SS_DEVICE_DRIVER, "a domain");
+    check_text(launch->name);
+    check_text(launch->stack);
+    check_times(launch->begin_ns, launch->end_ns);
+}
+
+static void on_wait(void *context, const struct ss_device_wait_message *wait)
+{
+    (void)context;
+    seen.passed += wait->type;
+}
+
+static void on_device(void *context, const struct ss_device_device_message *device)
+{
+    (void)context;
+    check_text(device->name);
+}
+
+static void on_context(void *context, const struct ss_device_context_message *of)
+{
+    (void)context;
+    seen.passed += of->context;
+}
+
+static void on_switch(void *context, const struct ss_device_switch_message *to)
+{
+    (void)context;
+    check(to->time_ns <= INT64_MAX, "a time");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint8_t memory[SS_DEVICE_RING_PAGE_BYTES + RING_BYTES] __attribute__((aligned(4096)));
+    struct ss_device_producer producer;
+    struct ss_device_reading reading = {.sink = {NULL, on_text, on_work, on_call, on_launch,
+                                                 on_wait, on_device, on_context, on_switch}};
+    uint64_t begin = size > 0 ? RING_BYTES - UINT64_C(8) * data[0] : 0;
+    size_t length = size > 1 ? size - 1 : 0;
+    length = length < RING_BYTES ? length : RING_BYTES;
+    memset(memory, 0, SS_DEVICE_RING_PAGE_BYTES);
+    ss_device_producer_init(&producer, memory, LOG2, 1);
+    for (size_t i = 0; i < length; i++) {
+        producer.data[(begin + i) & producer.mask] = data[1 + i];
+    }
+    atomic_store(&producer.header->tail, begin);
+    atomic_store(&producer.header->head, begin + length);
+    seen.texts = 0;
+    check(ss_device_consumer_open(&reading.consumer, memory, sizeof memory), "it opens");
+    while (ss_device_reading_drain(&reading, 16) == 16) {
+    }
+    check(atomic_load(&producer.header->tail) <= begin + length, "what was read was written");
+    return 0;
+}
