@@ -116,6 +116,13 @@ def test_nested_calls_of_the_driver(record):
     assert recording.notes["gpu-launches-without-kernel"] == 0
 
 
+@pytest.mark.parametrize("version", ["11.8", "12.6", "13.0"])
+def test_records_of_each_version(record, version):
+    recording = record(4, 6, device=["--cupti", version])
+    assert accounted(recording, 24) and sum(recording.kernels().values()) == 24
+    assert {row["kernels"] for row in recording.rows("stream")} == {24}
+
+
 def test_two_threads_have_two_streams(record):
     recording = record(4, 6, "threads")
     assert sorted(row["kernels"] for row in recording.rows("stream")) == [24, 24]

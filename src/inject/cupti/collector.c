@@ -30,7 +30,8 @@ enum {
     DEVICE_BUFFER_BYTES = 8 << 20,
     DEVICE_BUFFERS_BEFOREHAND = 4,
     FLUSH_MS = 1000,
-    MOST_END_MS = 3000, /* how long the end of the program waits for the writer */
+    MOST_IDLE_MS =
+        3000, /* how long the end of the program waits for a writer that writes nothing */
     TEXT_BYTES = 512
 };
 
@@ -324,7 +325,7 @@ static void on_exit_of_program(void)
     if (is_registered) {
         collector.cupti.ActivityFlushAll(SS_CUPTI_FLUSH_FORCED);
     }
-    ss_cupti_writer_end(MOST_END_MS);
+    ss_cupti_writer_end(MOST_IDLE_MS);
 }
 
 static bool follows_schedule(void)

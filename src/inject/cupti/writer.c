@@ -16,7 +16,7 @@
 #include "inject/cupti/output.h"
 #include "inject/cupti/pool.h"
 
-enum { IDLE_MS = 20, MOST_SWITCHES = 64 };
+enum { IDLE_MS = 20, MOST_SWITCHES = 64, MOST_END_MS = 30000 };
 static const uint64_t flush_period_ns = UINT64_C(1000000000);
 
 static struct {
@@ -308,10 +308,14 @@ void ss_cupti_writer_end(unsigned wait_ms)
     const struct timespec pause = {.tv_nsec = 1000000};
     atomic_store_explicit(&writer.is_ending, true, memory_order_release);
     ss_cupti_pool_wake();
-    for (unsigned i = 0; i < wait_ms; i++) {
+    uint64_t written = 0;
+    for (unsigned idle_ms = 0, all_ms = 0; idle_ms < wait_ms && all_ms < MOST_END_MS; all_ms++) {
         if (atomic_load_explicit(&writer.has_ended, memory_order_acquire)) {
             return;
         }
+        uint64_t now_written = atomic_load_explicit(&header()->head, memory_order_relaxed);
+        idle_ms = now_written == written ? idle_ms + 1 : 0;
+        written = now_written;
         nanosleep(&pause, NULL);
     }
 }

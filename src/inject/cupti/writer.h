@@ -20,7 +20,8 @@ struct ss_cupti_writer_hooks {
 /* Creates the ring and the thread. `cupti` must stay. false: `problem` says why. */
 bool ss_cupti_writer_start(const struct ss_cupti *cupti, const struct ss_cupti_writer_hooks *hooks,
                            char *problem, size_t size);
-/* Writes what is there and ends the thread; waits at most `wait_ms`. */
+/* Writes what is there and ends the thread; waits while it writes, at most half a minute, and at
+ * most `wait_ms` while it does not. */
 void ss_cupti_writer_end(unsigned wait_ms);
 void ss_cupti_writer_set_state(enum ss_device_collector state);
 /* Whether a window of the schedule is open: what ended before it opened is left out. */
