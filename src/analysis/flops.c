@@ -414,7 +414,7 @@ void ss_flops_table(const struct ss_selection *selection, const struct ss_step_s
     find_steps(&tally);
     if (tally.steps.count > 0) {
         uint8_t *kinds = ss_call_kinds(tally.model);
-        ss_forward_operators_init(&tally.forwards, tally.model, ss_domain_torch, kinds);
+        ss_forward_operators_init(&tally.forwards, tally.model, ss_domain_torch, kinds, NULL);
         add_marks(&tally, add_mark);
         ss_free(kinds);
         fill_table(&tally, max_rows, table);

@@ -220,7 +220,7 @@ bool ss_module_backward_find(const struct ss_selection *selection,
                               .outer_of = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t)),
                               .times = times};
     place_all(&builder, spans);
-    ss_forward_operators_init(&builder.forward, model, ss_domain_torch, builder.kinds);
+    ss_forward_operators_init(&builder.forward, model, ss_domain_torch, builder.kinds, NULL);
     for (uint32_t track = 1; track < model->tracks.count; track++) {
         if (ss_calls_has_track(selection, track, ss_domain_torch)) {
             charge_nodes(&builder, track, spans[track]);

@@ -115,7 +115,7 @@ static void add_backward(struct ss_timeline_links *links, const struct ss_select
     const struct ss_model *model = selection->model;
     uint8_t *kinds = ss_call_kinds(model);
     struct ss_forward_operators operators;
-    ss_forward_operators_init(&operators, model, domain, kinds);
+    ss_forward_operators_init(&operators, model, domain, kinds, NULL);
     uint32_t track = 0;
     bool is_wanted = false;
     uint64_t outer = UINT64_MAX, outer_end_ns = 0;
