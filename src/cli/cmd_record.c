@@ -297,6 +297,7 @@ static bool parse_stats(const struct ss_arguments *arguments, struct ss_record_p
 /* The options without a value that can be wrong. */
 static void set_flags(const struct ss_arguments *arguments, struct ss_record_plan *plan)
 {
+    plan->record.clock_sync = ss_arguments_get(arguments, "clock-sync");
     plan->per_window =
         ss_arguments_has(arguments, "per-window") || ss_arguments_has(arguments, "traces-to-keep");
     plan->no_overwrite = ss_arguments_has(arguments, "no-overwrite");
