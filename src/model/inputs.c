@@ -275,9 +275,10 @@ static enum ss_status load_files(struct ss_model *model, struct input *input,
 /* Several files have one origin of times. */
 static bool needs_resolving(const struct files *files, const struct ss_model_load *load)
 {
-    bool is_several =
-        files->count > 1 || (files->count == 1 && ss_import_is_archive(files->data[0].path));
-    return !load->on_axis && (load->has_time_range || load->has_steps) && is_several;
+    if (load->on_axis || !(load->has_time_range || load->has_steps)) {
+        return false; /* without opening a file, which may be a pipe */
+    }
+    return files->count > 1 || (files->count == 1 && ss_import_is_archive(files->data[0].path));
 }
 
 /* Converts the requested steps or times to a span of each file. */
