@@ -192,6 +192,40 @@ static json_t *series_of(const struct ss_block *block, const struct ss_page_limi
     return object;
 }
 
+enum { HEAT_COLUMNS = 500 };
+
+/* Of several steps in a column the slowest counts; -1: none has a value. */
+static double slowest_of(const struct ss_block *block, size_t row, size_t from, size_t each)
+{
+    double most = -1;
+    for (size_t i = from; i < from + each && i < block->heat.columns; i++) {
+        double value = block->heat.values.data[row * block->heat.columns + i];
+        most = value > most ? value : most;
+    }
+    return most;
+}
+
+static json_t *heat_of(const struct ss_block *block, const struct ss_page_limits *limits)
+{
+    json_t *object = object_of("heat", block), *rows = json_array(), *values = json_array();
+    size_t each = (block->heat.columns + HEAT_COLUMNS - 1) / HEAT_COLUMNS;
+    size_t columns = each > 0 ? (block->heat.columns + each - 1) / each : 0;
+    for (size_t r = 0; r < block->heat.rows.count; r++) {
+        json_array_append_new(rows, json_integer(block->heat.rows.data[r]));
+        for (size_t c = 0; c < columns; c++) {
+            json_array_append_new(values, json_real(slowest_of(block, r, c * each, each)));
+        }
+    }
+    json_object_set_new(object, "label", text_of(block->heat.label, limits));
+    json_object_set_new(object, "rows", rows);
+    json_object_set_new(object, "columns", json_integer((json_int_t)columns));
+    json_object_set_new(object, "each", json_integer((json_int_t)each));
+    json_object_set_new(object, "low", json_real(block->heat.low));
+    json_object_set_new(object, "high", json_real(block->heat.high));
+    json_object_set_new(object, "values", values);
+    return object;
+}
+
 static json_t *heading_of(const struct ss_block *block, const struct ss_page_limits *limits)
 {
     json_t *object = object_of("heading", block);
@@ -250,19 +284,13 @@ static json_t *left_out(void)
 json_t *ss_page_blocks(const struct ss_document *document, const struct ss_page_limits *limits)
 {
     static json_t *(*const writers[])(const struct ss_block *, const struct ss_page_limits *) = {
-        [SS_BLOCK_TITLE] = title_of,
-        [SS_BLOCK_HEADER] = header_of,
-        [SS_BLOCK_HEADLINE] = headline_of,
-        [SS_BLOCK_BAR] = bar_of,
-        [SS_BLOCK_FINDINGS] = findings_of,
-        [SS_BLOCK_SERIES] = series_of,
-        [SS_BLOCK_HEADING] = heading_of,
-        [SS_BLOCK_NOTE] = note_of,
-        [SS_BLOCK_TABLE] = table_of,
-        [SS_BLOCK_TREE] = table_of,
-        [SS_BLOCK_CALLS] = ss_page_calls,
-        [SS_BLOCK_CURVES] = ss_page_curves,
-        [SS_BLOCK_TIMELINE] = ss_page_timeline,
+        [SS_BLOCK_TITLE] = title_of,        [SS_BLOCK_HEADER] = header_of,
+        [SS_BLOCK_HEADLINE] = headline_of,  [SS_BLOCK_BAR] = bar_of,
+        [SS_BLOCK_FINDINGS] = findings_of,  [SS_BLOCK_SERIES] = series_of,
+        [SS_BLOCK_HEAT] = heat_of,          [SS_BLOCK_HEADING] = heading_of,
+        [SS_BLOCK_NOTE] = note_of,          [SS_BLOCK_TABLE] = table_of,
+        [SS_BLOCK_TREE] = table_of,         [SS_BLOCK_CALLS] = ss_page_calls,
+        [SS_BLOCK_CURVES] = ss_page_curves, [SS_BLOCK_TIMELINE] = ss_page_timeline,
         [SS_BLOCK_COMMANDS] = commands_of};
     json_t *blocks = json_array();
     for (size_t i = 0; i < document->blocks.count; i++) {

@@ -11,6 +11,7 @@ import time
 
 import pytest
 from firefox import Firefox
+from kineto import COMMUNICATION_STREAM, Kineto
 from pages import page_of, raw, training  # noqa: F401 (fixtures)
 
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
@@ -96,6 +97,34 @@ def test_the_source_of_a_finding_unless_it_was_changed(chromium, stepscope, page
     os.utime(program)
     page = Page(chromium, page_of(trace))
     assert page.all(".finding") and not page.all(".excerpt")
+
+
+def ranks(folder, steps=6):
+    """Two ranks of one run; the second one is late to each collective."""
+    folder.mkdir()
+    for rank in 0, 1:
+        trace = Kineto(rank=rank, world_size=2)
+        for number in range(steps):
+            begin = 1000 + number * 10000
+            trace.step(number, begin, 10000)
+            trace.operator("aten::mm", begin + 5, 100)
+            arrives = begin + 2000 + 3000 * rank
+            trace.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", arrives - 50,
+                         arrives, begin + 5200 - arrives, stream=COMMUNICATION_STREAM,
+                         **{"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1000,
+                            "Group size": 2, "Process Group Name": "dp", "Seq": number})
+        trace.write(folder / f"rank{rank}.pt.trace.json")
+    return folder
+
+
+def test_ranks_have_a_map_and_their_tables(chromium, page_of, tmp_path):
+    page = Page(chromium, page_of(ranks(tmp_path / "run")))
+    assert page.all(".heat figcaption")[0].startswith(("own time of each rank", "By process"))
+    width, height, colours = page.js(PIXELS.replace("arguments[0]", "document.querySelector('.heat')"))
+    assert width > 500 and height > 50 and colours > 2
+    assert {"Ranks", "Collectives"} <= {title.split(" ")[0] for title in page.all("section h2")}
+    choices = page.all("select option")
+    assert "rank 0" in choices and "rank 1" in choices
 
 
 def test_two_recordings(chromium, stepscope, tmp_path):

@@ -60,6 +60,7 @@
         const data = JSON.parse(document.getElementById('report-data').textContent);
         page.data = data;
         const title = data.blocks.find((block) => block.kind === 'title');
+        page.hasHeat = data.blocks.some((block) => block.kind === 'heat');
         page.isDiff = Boolean(title) && title.what.endsWith('diff');
         const rest = data.blocks.filter((block) => block !== title);
         const shown = sections(rest).map(sectionOf).filter(Boolean);

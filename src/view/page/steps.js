@@ -221,7 +221,7 @@
         return el('div', {class: 'steps'},
             el('div', {class: 'tools'}, processes.length > 1 ? processChoice(state) : null,
                 el('span', {class: 'count'}, 'Drag to select steps'), el('span', {class: 'far'}, ' '), state.reset, state.scale),
-            state.picture.frame, legend(state), state.words, processes.length > 1 ? page.heat(state) : null,
+            state.picture.frame, legend(state), state.words, processes.length > 1 && !page.hasHeat ? page.heat(state) : null,
             block.points.each > 1 ? el('p', {class: 'note aside'},
                 `Each column is the longest of ${block.points.each} steps.`) : null);
     };

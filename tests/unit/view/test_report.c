@@ -293,6 +293,36 @@ static void a_sentence_has_units(void **state)
     ss_arena_fini(&arena);
 }
 
+/* Each column of a map shows the slowest of its steps; no name ends the script. */
+static void a_page_has_maps_and_no_markup_of_names(void **state)
+{
+    (void)state;
+    enum { STEPS = 1500 };
+    struct ss_document document;
+    ss_document_init(&document);
+    add_header(&document);
+    ss_document_add(&document, SS_BLOCK_HEADLINE)->headline = words(&document, "</script><!--&");
+    struct ss_block *block = ss_document_join(&document, SS_BLOCK_HEAT);
+    block->heat.label = "own time";
+    block->heat.columns = STEPS;
+    block->heat.low = 1;
+    block->heat.high = 9;
+    ss_vec_push(&block->heat.rows, INT64_C(7));
+    for (size_t i = 0; i < STEPS; i++) {
+        ss_vec_push(&block->heat.values, i < 3 ? -1.0 : i == 4 ? 9.0 : 1.0);
+    }
+    char *page = render(ss_report_html, &document, 0);
+    assert_non_null(strstr(page, "\"rows\":[7],\"columns\":500,\"each\":3"));
+    assert_non_null(strstr(page, "\"values\":[-1.0,9.0,1.0,"));
+    assert_non_null(strstr(page, "\\u003c/script\\u003e\\u003c!--\\u0026"));
+    assert_null(strstr(page, "</script><!--"));
+    free(page);
+    for (const struct ss_report_view *view = ss_report_views; view->name != NULL; view++) {
+        free(render(view->render, &document, 80));
+    }
+    ss_document_fini(&document);
+}
+
 int main(void)
 {
     ss_text_use_utf8();
@@ -305,6 +335,7 @@ int main(void)
         cmocka_unit_test(long_notes_are_wrapped),
         cmocka_unit_test(every_view_has_a_row_and_renders_any_document),
         cmocka_unit_test(a_sentence_has_units),
+        cmocka_unit_test(a_page_has_maps_and_no_markup_of_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
