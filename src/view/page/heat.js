@@ -63,7 +63,7 @@
                 return value < 0 ? null : {share: high > low ? (value - low) / (high - low) : 0,
                     title: names[row], rows: [[`steady-state step ${labels[column]}`, page.duration(value)]]};
             }
-        }, block.label, `${page.duration(low)} (light) to ${page.duration(high)} (dark)` +
+        }, block.label, `${page.duration(low)} (faint) to ${page.duration(high)} (strong)` +
             (block.each > 1 ? `; each column is the slowest of ${block.each} steps` : ''));
     };
 
@@ -91,7 +91,8 @@
             cell(row, column) {
                 const step = steps.get(`${shown[row]},${numbers[column]}`);
                 const more = step ? step.duration / least.get(step.number) - 1 : 0;
-                return step ? {share: more / 0.5, title: `Step ${step.number} of ${page.processName(state.points, step.process)}`,
+                return step ? {share: more / 0.5,
+                    title: `Step ${step.number} of ${page.processName(state.points, step.process)}`,
                     rows: [['takes', page.duration(step.duration)],
                         ['longer than the shortest', `${(100 * more).toFixed(1)} %`]]} : null;
             }

@@ -23,6 +23,9 @@
         if (blocks[0].kind === 'headline' && page.isDiff) {
             return 'What changed';
         }
+        if (blocks[0].kind === 'headline' && blocks[0] !== page.lastHeadline) {
+            return 'The ranks'; // their headline stands before that of the steps
+        }
         const named = blocks.find((block) => block.kind === 'heading' || block.title);
         if (named) {
             return named.title || named.text;
@@ -61,6 +64,7 @@
         page.data = data;
         const title = data.blocks.find((block) => block.kind === 'title');
         page.hasHeat = data.blocks.some((block) => block.kind === 'heat');
+        page.lastHeadline = data.blocks.filter((block) => block.kind === 'headline').pop();
         page.isDiff = Boolean(title) && title.what.endsWith('diff');
         const rest = data.blocks.filter((block) => block !== title);
         const shown = sections(rest).map(sectionOf).filter(Boolean);
