@@ -6,6 +6,7 @@ import shutil
 import tempfile
 
 import pytest
+from firefox import Firefox
 from test_view import training
 from viewing import viewing
 
@@ -308,3 +309,32 @@ def test_hostile_names_do_nothing(chromium, stepscope, tmp_path):
         assert page.js("return document.querySelectorAll('img').length") == 0
         assert "\u202e" not in page.js("return document.body.textContent")
         assert page.js("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_firefox_draws_it_too(stepscope, tmp_path):
+    program = shutil.which("firefox-esr") or shutil.which("firefox")
+    if program is None:
+        pytest.skip("firefox is not installed")
+    source = training(12).write(tmp_path / "trace.json")
+    profile = tmp_path / "profile"
+    profile.mkdir()
+    with viewing(stepscope, source) as view:
+        firefox = Firefox(program, profile)
+        try:
+            firefox.get(view.address)
+
+            def until(condition):
+                WebDriverWait(firefox, 20, 0.05).until(lambda _: firefox.execute_script(f"return {condition}"))
+            kernels = "page.drawing.hits.filter((hit) => hit.name === 'gemm()')"
+            until(f"window.page ? {kernels}.length === 12 : false")
+            firefox.execute_script("page.panel.showStep('outlier')")
+            until("document.getElementById('step').textContent === 'step 11 · outlier'")
+            until("page.state.selected !== null && page.state.to - page.state.from < 4e6")
+            inside, outside = firefox.execute_script(f"""
+                const hit = {kernels}[0], canvas = document.getElementById('canvas'), context = canvas.getContext('2d');
+                const colour = (x) => [...context.getImageData(x * devicePixelRatio, (hit.y + 3) * devicePixelRatio, 1, 1)
+                    .data].join();
+                return [colour((hit.x + hit.end) / 2), colour(hit.x - 6)];""")
+            assert inside != outside
+        finally:
+            firefox.quit()

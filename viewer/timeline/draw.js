@@ -62,6 +62,8 @@ export class Drawing {
     constructor(state, pictures) {
         this.state = state;
         this.pictures = pictures;
+        this.width = 0;
+        this.hits = []; // what lies under the pointer: {x, end, y, …}
     }
 
     x(ns) {
@@ -82,7 +84,7 @@ export class Drawing {
         const theme = currentTheme();
         this.context = context;
         this.width = width;
-        this.hits = []; // what lies under the pointer: {x, end, y, …}
+        this.hits = [];
         context.fillStyle = theme.page;
         context.fillRect(0, 0, width, height);
         this.drawGrid(theme, height);
