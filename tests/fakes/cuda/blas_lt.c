@@ -27,6 +27,7 @@ struct heuristic {
 
 EXPORT int cublasLtCreate(void **handle);
 EXPORT int cublasLtDestroy(void *handle);
+EXPORT size_t cublasLtGetVersion(void);
 EXPORT int cublasLtMatmulDescCreate(struct description **description, int compute_type,
                                     int scale_type);
 EXPORT int cublasLtMatmulDescDestroy(struct description *description);
@@ -67,6 +68,11 @@ int cublasLtDestroy(void *handle)
 {
     free(handle);
     return BLAS_OK;
+}
+
+size_t cublasLtGetVersion(void)
+{
+    return CUDART_VERSION * 10;
 }
 
 int cublasLtMatmulDescCreate(struct description **description, int compute_type, int scale_type)

@@ -98,6 +98,8 @@ SIM_API enum sim_result sim_call_begin(struct sim_call *call);
 SIM_API void sim_call_end(struct sim_call *call, int result);
 /* The last failure of a call of the runtime on this thread. */
 SIM_API int sim_last_error(bool clear);
+/* With FAKE_CUDA_VERBOSE: prints the name of a function that is not implemented. */
+SIM_API void sim_note_missing(const char *name);
 /* Of the innermost call of this thread; 0 outside. */
 SIM_API uint32_t sim_correlation(void);
 SIM_API uint64_t sim_now_ns(void);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static CUresult as_result(enum sim_result result)
 {
@@ -30,6 +31,20 @@ CUresult impl_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned i
     return impl_cuModuleLoadData(module, image);
 }
 
+CUresult impl_cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
+{
+    return impl_cuModuleLoadData(module, fatCubin);
+}
+
+CUresult impl_cuModuleLoad(CUmodule *module, const char *fname)
+{
+    if (access(fname, R_OK) != 0) {
+        return CUDA_ERROR_FILE_NOT_FOUND;
+    }
+    *module = (CUmodule)(void *)sim_function_named(fname); /* any handle */
+    return CUDA_SUCCESS;
+}
+
 CUresult impl_cuModuleUnload(CUmodule hmod)
 {
     return hmod != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
@@ -43,6 +58,39 @@ CUresult impl_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *
     *hfunc = (CUfunction)(void *)sim_function_named(name);
     return CUDA_SUCCESS;
 }
+
+#if CUDA_VERSION >= 12000
+CUresult impl_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
+                                void **jitOptionsValues, unsigned int numJitOptions,
+                                CUlibraryOption *libraryOptions, void **libraryOptionValues,
+                                unsigned int numLibraryOptions)
+{
+    (void)jitOptions;
+    (void)jitOptionsValues;
+    (void)numJitOptions;
+    (void)libraryOptions;
+    (void)libraryOptionValues;
+    (void)numLibraryOptions;
+    *library = (CUlibrary)(uintptr_t)code;
+    return code != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult impl_cuLibraryUnload(CUlibrary library)
+{
+    return library != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult impl_cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
+{
+    return impl_cuModuleGetFunction((CUfunction *)(void *)pKernel, (CUmodule)(void *)library, name);
+}
+
+CUresult impl_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
+{
+    *pFunc = (CUfunction)(void *)kernel; /* one object */
+    return kernel != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+#endif
 
 CUresult impl_cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
 {

@@ -295,3 +295,18 @@ int ncclRedOpDestroy(int reduction, struct comm *comm)
 {
     return reduction > NCCL_AVERAGE && comm != NULL ? NCCL_OK : NCCL_INVALID_ARGUMENT;
 }
+
+/* Newer functions, which a program can do without. */
+#define NOT_SIMULATED(name)                                                                        \
+    EXPORT int name(void);                                                                         \
+    int name(void)                                                                                 \
+    {                                                                                              \
+        return NCCL_INVALID_USAGE;                                                                 \
+    }
+NOT_SIMULATED(ncclAlltoAll)
+NOT_SIMULATED(ncclCommShrink)
+NOT_SIMULATED(ncclCommWindowRegister)
+NOT_SIMULATED(ncclCommWindowDeregister)
+NOT_SIMULATED(ncclDevCommCreate)
+NOT_SIMULATED(ncclDevCommDestroy)
+NOT_SIMULATED(ncclGroupSimulateEnd)

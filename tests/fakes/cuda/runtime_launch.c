@@ -197,6 +197,25 @@ cudaError_t impl_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t
     return as_error(sim_call_host(sim_stream(stream), call_stream_callback, call));
 }
 
+/* How code that CUDA 13 has compiled launches: a kernel's handle is its address in the program. */
+#if CUDART_VERSION >= 12000
+EXPORT cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *func);
+EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
+                                      size_t shared, cudaStream_t stream);
+
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *func)
+{
+    *kernel = (cudaKernel_t)(uintptr_t)func;
+    return sim_kernel_at(func) != NULL ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
+                               size_t shared, cudaStream_t stream)
+{
+    return cudaLaunchKernel((const void *)kernel, grid, block, args, shared, stream);
+}
+#endif
+
 /* --- what is asked of kernels --- */
 
 cudaError_t impl_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)

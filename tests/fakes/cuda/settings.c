@@ -148,6 +148,13 @@ const struct sim_settings *sim_settings(void)
     return &settings;
 }
 
+void sim_note_missing(const char *name)
+{
+    if (getenv("FAKE_CUDA_VERBOSE") != NULL) {
+        fprintf(stderr, "fake cuda: %s is not implemented\n", name);
+    }
+}
+
 static const struct pattern *pattern_of(const char *kernel)
 {
     pthread_once(&once, read_settings);

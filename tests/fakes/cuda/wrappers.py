@@ -105,7 +105,8 @@ def wrapper(library, name, parameters, ids, structs):
     kind = LIBRARIES[library]
     names = [name_of(parameter) for parameter in parameters]
     lines = ["", "EXPORT " + kind.result + " " + name + "(" + (", ".join(parameters) or "void") + ")", "{"]
-    call = f"impl_{name} != NULL ? impl_{name}({', '.join(names)}) : {kind.unsupported}"
+    call = (f"impl_{name} != NULL ? impl_{name}({', '.join(names)}) : "
+            f"(sim_note_missing(\"{name}\"), {kind.unsupported})")
     constant = ids.get(name)
     if not constant:
         return lines + [f"    return {call};", "}"]
