@@ -65,6 +65,7 @@ struct ss_record_client {
 
 struct ss_drained_window {
     uint32_t process_ref, window;
+    uint64_t since_ns;
 };
 
 struct ss_record_annotations {

@@ -28,6 +28,10 @@ static struct ss_route aim_of(const struct ss_record_client *client, uint32_t wi
     return (struct ss_route){client->process_ref, window};
 }
 
+/* How long after a window the records of its devices may come: usually, and at most. */
+static const uint64_t devices_grace_ns = UINT64_C(100000000);
+static const uint64_t devices_timeout_ns = UINT64_C(2000000000);
+
 /* The process marks steps: its children follow its windows. */
 static void mark_as_window_owner(struct ss_record_client *client)
 {
@@ -131,15 +135,31 @@ static bool has_pending_events(const struct ss_record_annotations *annotations,
     return false;
 }
 
+/* Devices work on after a step has ended, and their records come later still. */
+static bool waits_for_devices(const struct ss_record_annotations *annotations, uint64_t since_ns,
+                              uint64_t now_ns)
+{
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        const struct ss_record_client *client = annotations->clients.data[i];
+        if (!client->is_ended && client->devices != NULL &&
+            !ss_device_tracks_has_all(client->devices, since_ns + devices_grace_ns)) {
+            return now_ns < since_ns + devices_timeout_ns;
+        }
+    }
+    return false;
+}
+
 /* During a tick no file is finished: pending weights may belong to it. */
 static void on_window_drained(void *context, uint32_t window)
 {
     struct ss_record_client *client = context;
     struct ss_record_annotations *annotations = client->annotations;
-    ss_torch_files_collect(&client->torch, ss_clock_now_ns(annotations->context->clock));
-    if (annotations->context->is_sampling ||
+    uint64_t now_ns = ss_clock_now_ns(annotations->context->clock);
+    ss_torch_files_collect(&client->torch, now_ns);
+    if (annotations->context->is_sampling || waits_for_devices(annotations, now_ns, now_ns) ||
         has_pending_events(annotations, client->process_ref, window)) {
-        ss_vec_push(&annotations->drained, (struct ss_drained_window){client->process_ref, window});
+        struct ss_drained_window drained = {client->process_ref, window, now_ns};
+        ss_vec_push(&annotations->drained, drained);
     } else {
         ss_recording_window_drained(annotations->context->recording, aim_of(client, window));
     }
@@ -150,7 +170,9 @@ void ss_annotations_finish_windows(struct ss_record_annotations *annotations)
     size_t remaining = 0;
     for (size_t i = 0; i < annotations->drained.count; i++) {
         struct ss_drained_window drained = annotations->drained.data[i];
-        if (has_pending_events(annotations, drained.process_ref, drained.window)) {
+        uint64_t now_ns = ss_clock_now_ns(annotations->context->clock);
+        if (waits_for_devices(annotations, drained.since_ns, now_ns) ||
+            has_pending_events(annotations, drained.process_ref, drained.window)) {
             annotations->drained.data[remaining++] = drained;
         } else {
             struct ss_route aim = {drained.process_ref, drained.window};

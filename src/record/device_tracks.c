@@ -51,18 +51,15 @@ void ss_device_write(struct ss_device_tracks *devices, uint32_t track_ref, uint3
     struct ss_record_context *context = devices->context;
     struct ss_route aim = {.process_ref = ss_recorded_process_ref(devices->process)};
     struct ss_error err = {0};
-    struct ss_trace_event event = {.time_ns = begin_ns,
+    struct ss_trace_event begin = {.time_ns = begin_ns,
                                    .track_ref = track_ref,
                                    .name_ref = name_ref,
                                    .kind = SS_EVENT_BEGIN,
                                    .fields = fields->values,
                                    .field_count = fields->count};
-    ss_record_context_check(context, ss_recording_event(context->recording, aim, &event, &err),
-                            &err);
-    event =
-        (struct ss_trace_event){.time_ns = end_ns, .track_ref = track_ref, .kind = SS_EVENT_END};
-    ss_record_context_check(context, ss_recording_event(context->recording, aim, &event, &err),
-                            &err);
+    struct ss_trace_event end = {.time_ns = end_ns, .track_ref = track_ref, .kind = SS_EVENT_END};
+    ss_record_context_check(context,
+                            ss_recording_range(context->recording, aim, &begin, &end, &err), &err);
 }
 
 /* --- entities --------------------------------------------------------------------------------- */
@@ -271,6 +268,11 @@ uint32_t ss_device_tracks_drain(struct ss_device_tracks *devices, uint64_t now_n
     ss_device_work_drain(devices->source, MOST_MESSAGES);
     ss_device_settle(devices, false);
     return fill;
+}
+
+bool ss_device_tracks_has_all(const struct ss_device_tracks *devices, uint64_t until_ns)
+{
+    return ss_device_work_flushed_ns(devices->source) >= until_ns;
 }
 
 /* Each count is a note of its own, also when it is 0: a report says that nothing was lost. */

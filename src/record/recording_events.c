@@ -118,6 +118,20 @@ enum ss_status ss_recording_event(struct ss_recording *recording, struct ss_rout
                 ss_trace_writer_event(writer_, event, failure_));
 }
 
+static enum ss_status put_range(struct ss_trace_writer *writer, const struct ss_trace_event *begin,
+                                const struct ss_trace_event *end, struct ss_error *err)
+{
+    SS_TRY(ss_trace_writer_event(writer, begin, err));
+    return ss_trace_writer_event(writer, end, err);
+}
+
+enum ss_status ss_recording_range(struct ss_recording *recording, struct ss_route aim,
+                                  const struct ss_trace_event *begin,
+                                  const struct ss_trace_event *end, struct ss_error *err)
+{
+    WRITE_AIMED(recording, aim, begin->time_ns, err, put_range(writer_, begin, end, failure_));
+}
+
 enum ss_status ss_recording_counter(struct ss_recording *recording, struct ss_route aim,
                                     const struct ss_trace_counter *counter, struct ss_error *err)
 {

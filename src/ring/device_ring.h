@@ -60,6 +60,7 @@ struct ss_device_ring_header {
     _Atomic uint64_t lost_messages;         /* the ring was full when the program ended */
     _Atomic uint64_t lost_launches;         /* launches whose place was not recorded */
     _Atomic uint64_t unknown_records;       /* of kinds that were not requested */
+    _Atomic uint64_t flushed_ns;            /* what was collected until then is in the ring */
     _Atomic uint64_t overhead_ns;           /* of the interface, as it says itself */
 };
 _Static_assert(sizeof(struct ss_device_ring_header) <= SS_DEVICE_RING_PAGE_BYTES, "fits its page");

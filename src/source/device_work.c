@@ -187,6 +187,14 @@ void ss_device_work_losses(const struct ss_device_work_source *source,
     losses->bad_messages = source->reading.bad_messages;
 }
 
+uint64_t ss_device_work_flushed_ns(const struct ss_device_work_source *source)
+{
+    const struct ss_device_consumer *ring = &source->reading.consumer;
+    uint64_t flushed_ns = atomic_load_explicit(&ring->header->flushed_ns, memory_order_acquire);
+    bool is_read = atomic_load_explicit(&ring->header->head, memory_order_relaxed) == ring->tail;
+    return is_read || ring->is_broken ? flushed_ns : 0;
+}
+
 enum ss_device_collector ss_device_work_state(const struct ss_device_work_source *source)
 {
     return (enum ss_device_collector)atomic_load_explicit(

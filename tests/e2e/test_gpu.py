@@ -28,6 +28,8 @@ def simulated(source_dir, *options):
 class Recording:
     def __init__(self, stepscope, path, done):
         self.stepscope, self.path, self.done = stepscope, path, done
+        if path.is_dir():
+            return
         facts = json.loads(stepscope("info", path, "--format", "json").stdout)["files"][0]
         self.source = next(one for one in facts["sources"] if one["name"] == "gpu")
         self.notes = {}
@@ -52,12 +54,12 @@ def record(stepscope, source_dir, tmp_path):
     if not (tools / "cuda_program").exists():
         pytest.skip(f"{tools} holds no cuda_program: built without tests")
 
-    def run(*command, options=(), device=(), status=0, env=None):
+    def run(*command, options=(), device=(), status=0, env=None, is_folder=False):
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.pftrace"
         command = [tools / "cuda_program", *command] if isinstance(command[0], int) else command
         done = stepscope("record", "-q", "-o", path, *options, "--", *command, status=status,
                          env={**simulated(source_dir, *device), **(env or {})})
-        return Recording(stepscope, path, done)
+        return Recording(stepscope, path.with_suffix(".stepscope") if is_folder else path, done)
     return run
 
 
@@ -134,6 +136,18 @@ def test_a_schedule_selects_windows(record):
     # The kernels of steps 4 and 5; work of the warm-up that ends later may come in.
     assert 12 <= sum(recording.kernels().values()) <= 18
     assert recording.notes["gpu-launches-without-kernel"] == 0
+
+
+def test_a_file_for_each_window_has_its_work(record):
+    """Records come after the end of a window."""
+    recording = record(20, 6, options=["--schedule", "wait=2,warmup=1,active=2,repeat=3",
+                                       "--per-window"], is_folder=True)
+    files = sorted(recording.path.glob("*.pftrace"))
+    assert len(files) == 3
+    for file in files:
+        rows = json.loads(recording.stepscope("report", "--by", "kernel", "-f", "json", file,
+                                              status=None).stdout)["tables"][0]["rows"]
+        assert sum(row["instances"] for row in rows) == 12
 
 
 def test_off(record):

@@ -18,6 +18,8 @@
 
 enum { IDLE_MS = 20, MOST_SWITCHES = 64, MOST_END_MS = 30000 };
 static const uint64_t flush_period_ns = UINT64_C(1000000000);
+static const uint64_t urgent_period_ns = UINT64_C(40000000);
+static const uint64_t urgent_ns = UINT64_C(1000000000);
 
 static struct {
     const struct ss_cupti *cupti;
@@ -28,6 +30,7 @@ static struct {
     uint64_t flushed_ns;
     const char *stack_problem; /* as last described */
     _Atomic bool is_calibrated, is_ending, has_ended;
+    _Atomic uint64_t urgent_until_ns;
     _Atomic uint64_t window_ns; /* begin of the window; UINT64_MAX: none is open yet */
 } writer;
 
@@ -48,6 +51,10 @@ void ss_cupti_writer_set_state(enum ss_device_collector state)
 void ss_cupti_writer_set_window(bool is_open)
 {
     uint64_t was_ns = atomic_load_explicit(&writer.window_ns, memory_order_relaxed);
+    if (!is_open) {
+        atomic_store_explicit(&writer.urgent_until_ns, ss_stamp_monotonic_ns() + urgent_ns,
+                              memory_order_relaxed);
+    }
     if (is_open && (was_ns == 0 || was_ns == UINT64_MAX)) {
         atomic_store_explicit(&writer.window_ns, ss_stamp_monotonic_ns(), memory_order_relaxed);
     } else if (!is_open && was_ns == 0) {
@@ -234,25 +241,6 @@ static void write_buffer(struct ss_cupti_full *full)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-static void flush(void)
-{
-    uint64_t now_ns = ss_stamp_monotonic_ns();
-    if (now_ns < writer.flushed_ns + flush_period_ns) {
-        return;
-    }
-    writer.flushed_ns = now_ns;
-    read_clocks();
-    if (writer.hooks.is_on()) {
-        writer.cupti->ActivityFlushAll(SS_CUPTI_FLUSH_NORMAL);
-    }
-    count_losses();
-    const char *problem = ss_launch_stack_problem();
-    if (problem != writer.stack_problem) {
-        writer.stack_problem = problem;
-        writer.hooks.describe();
-    }
-}
-
 /* Launches first: their work refers to them. */
 static void write_all(bool waits)
 {
@@ -264,6 +252,30 @@ static void write_all(bool waits)
         write_buffer(&full);
         ss_launches_drain(write_launch, NULL);
         is_there = ss_cupti_pool_next_full(&full, 0);
+    }
+}
+
+/* Once a second; more often for a while after a window, whose file waits for its last records. */
+static void flush(void)
+{
+    uint64_t now_ns = ss_stamp_monotonic_ns();
+    bool is_urgent = now_ns < atomic_load_explicit(&writer.urgent_until_ns, memory_order_relaxed);
+    if (now_ns < writer.flushed_ns + (is_urgent ? urgent_period_ns : flush_period_ns)) {
+        return;
+    }
+    writer.flushed_ns = now_ns;
+    read_clocks();
+    if (writer.hooks.is_on() || is_urgent) {
+        writer.cupti->ActivityFlushAll(SS_CUPTI_FLUSH_NORMAL);
+    }
+    write_all(false);
+    /* Pairs with the acquire of ss_device_work_flushed_ns: the ring has it. */
+    atomic_store_explicit(&header()->flushed_ns, now_ns, memory_order_release);
+    count_losses();
+    const char *problem = ss_launch_stack_problem();
+    if (problem != writer.stack_problem) {
+        writer.stack_problem = problem;
+        writer.hooks.describe();
     }
 }
 
