@@ -72,7 +72,8 @@ extern const struct ss_importer ss_importer_perfetto;        /* load_perfetto.c 
 /* All rows, ends with NULL. */
 extern const struct ss_importer *const ss_importers[];
 
-/* The row that loads the file; NULL: none, in doubt none, or the file cannot be read. */
+/* The row that loads the file; NULL: none, in doubt none, or it cannot be read before it is loaded,
+ * as a pipe. */
 const struct ss_importer *ss_importer_of_file(const char *path);
 
 /* Whether the file is an archive, or compressed: it may have several inputs. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -290,8 +291,18 @@ enum ss_status ss_import_file(struct ss_model *model, const char *path, bool is_
     return is_archive ? load_archive(model, path, load, err) : status;
 }
 
+/* To open a pipe and close it again takes its reader from the program that writes to it. */
+static bool is_regular(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 bool ss_import_is_archive(const char *path)
 {
+    if (!is_regular(path)) {
+        return false;
+    }
     struct ss_import_file file;
     struct ss_error ignored;
     char *head = ss_alloc(SS_IMPORT_HEAD_BYTES);
@@ -324,6 +335,9 @@ static const struct ss_importer *row_of_archive(const char *path, char *head)
 
 const struct ss_importer *ss_importer_of_file(const char *path)
 {
+    if (!is_regular(path)) {
+        return NULL;
+    }
     struct ss_import_file file;
     struct ss_error ignored;
     const struct ss_importer *row = NULL;
