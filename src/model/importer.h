@@ -76,7 +76,8 @@ extern const struct ss_importer *const ss_importers[];
  * as a pipe. */
 const struct ss_importer *ss_importer_of_file(const char *path);
 
-/* Whether the file is an archive, or compressed: it may have several inputs. */
+/* Whether the file is an archive, or compressed: it may have several inputs. false for a pipe,
+ * which is not read. */
 bool ss_import_is_archive(const char *path);
 
 /* Loads the file with the row that its content selects. `is_named`: the user named it, not only its

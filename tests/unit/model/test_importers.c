@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which importer the content of a file selects, and what is said of files that none loads. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -140,12 +142,29 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
+/* What is read to judge a pipe is lost to its loader. */
+static void a_pipe_is_not_read_to_judge_it(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/stepscope-test-XXXXXX", pipe_path[64], text[8] = "";
+    assert_non_null(mkdtemp(folder));
+    snprintf(pipe_path, sizeof pipe_path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    int fd = open(pipe_path, O_RDWR | O_NONBLOCK);
+    assert_int_equal(write(fd, "\x1f\x8b\x08", 3), 3);
+    assert_false(ss_import_is_archive(pipe_path));
+    assert_int_equal(read(fd, text, sizeof text), 3);
+    close(fd);
+    unlink(pipe_path);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(content_selects_the_row), cmocka_unit_test(foreign_formats_are_named),
         cmocka_unit_test(a_name_is_no_format),     cmocka_unit_test(a_named_file_is_tried),
-        cmocka_unit_test(rows_are_complete),
+        cmocka_unit_test(rows_are_complete),       cmocka_unit_test(a_pipe_is_not_read_to_judge_it),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }
