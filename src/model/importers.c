@@ -305,10 +305,6 @@ bool ss_import_is_archive(const char *path)
     }
     struct ss_import_file file;
     struct ss_error ignored;
-    struct stat status;
-    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) {
-        return false; /* a pipe can be read only once */
-    }
     char *head = ss_alloc(SS_IMPORT_HEAD_BYTES);
     bool is_archive = open_file(path, false, head, &file, &ignored) == SS_OK &&
                       ss_archive_is(head, file.head_length);

@@ -134,7 +134,8 @@ def test_the_program_is_not_touched(stepscope, tmp_path):
     handed = seen_by_program([str(stepscope), "record", "-q", "-o", str(trace), "--"], tmp_path)
     extra = set(handed["env"]) - set(plain["env"])
     assert extra == {"STEPSCOPE_RECORDING", "STEPSCOPE_RINGS", "STEPSCOPE_LIBRARY",
-                     "STEPSCOPE_TORCH", "LD_PRELOAD", "ASAN_OPTIONS", "INTEL_LIBITTNOTIFY64",
+                     "STEPSCOPE_TORCH", "STEPSCOPE_GPU", "CUDA_INJECTION64_PATH", "LD_PRELOAD",
+                     "ASAN_OPTIONS", "INTEL_LIBITTNOTIFY64",
                      "NVTX_INJECTION64_PATH", *({"PYTHONPATH"} - set(plain["env"]))}
     assert handed["env"]["STEPSCOPE_RECORDING"] == str(trace)
 
