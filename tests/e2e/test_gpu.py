@@ -141,7 +141,8 @@ def test_a_schedule_selects_windows(record):
 def test_a_file_for_each_window_has_its_work(record):
     """Records come after the end of a window."""
     recording = record(20, 6, options=["--schedule", "wait=2,warmup=1,active=2,repeat=3",
-                                       "--per-window"], is_folder=True)
+                                       "--per-window"], is_folder=True,
+                       device=["--duration", "*=10ms"])
     files = sorted(recording.path.glob("*.pftrace"))
     assert len(files) == 3
     for file in files:
