@@ -181,12 +181,13 @@ void ss_rank_profiles_init(struct ss_rank_profiles *profiles, const struct ss_se
                            const struct ss_step_summary *training)
 {
     struct ss_device_works works = {0};
+    bool has_works = devices != NULL && devices->works.works.count > 0;
     *profiles = (struct ss_rank_profiles){.has_steps = training->steps.count > 0};
-    if (devices == NULL) {
+    if (!has_works) { /* a summary may have released them */
         ss_device_works_init(&works, selection);
     }
-    ss_collectives_init(&profiles->collectives, selection,
-                        devices != NULL ? &devices->works : &works, training);
+    ss_collectives_init(&profiles->collectives, selection, has_works ? &devices->works : &works,
+                        training);
     ss_blame_init(&profiles->blame, selection->model, &profiles->collectives,
                   profiles->collectives.steady > 0);
     sum_steps(profiles, training);

@@ -142,6 +142,9 @@ void ss_report_add_ranks(const struct ss_report_parts *parts, struct ss_document
 {
     const struct ss_device_facts *device = &parts->facts.device;
     struct ss_rank_profiles profiles;
+    if (parts->selection->model->processes.count <= 2) { /* row 0 is none */
+        return;
+    }
     ss_rank_profiles_init(&profiles, parts->selection, device->has_steps ? &device->summary : NULL,
                           &parts->training);
     if (profiles.rows.count > 1 && profiles.collectives.ranks > 1) {

@@ -180,3 +180,12 @@ def test_the_last_rank_of_each_collective_is_that_of_the_file(table, facts):
         begins, ends = one["start_offset_us"].values(), one["end_offset_us"].values()
         assert row["skew_ns"] == 1000 * (max(begins) - min(begins))
         assert row["ends_differ_ns"] == 1000 * (max(ends) - min(ends))
+
+
+def test_the_report_of_ranks_opens_with_the_late_one(stepscope):
+    """Rank 7 is the last in five of eight collectives."""
+    path = TRACES / "01_param_dlrm_8rank/dlrm_kineto.tar.gz"
+    ranks = json.loads(stepscope("report", "--format", "json", path).stdout)["ranks"]
+    assert (ranks["ranks"], ranks["collectives"], ranks["slowest_rank"]) == (8, 8, 7)
+    opening = next(line for line in stepscope("report", path).stdout.splitlines()[1:] if line)
+    assert opening.startswith("8 ranks: rank 7 makes each other wait ")
