@@ -81,24 +81,12 @@ static void add_works(const struct ss_device_summary *summary, const struct ss_m
     }
 }
 
-/* By part. */
-static struct ss_device_queue *make_queues(const struct ss_device_works *works,
-                                           const struct ss_model *model)
-{
-    struct ss_device_queue *queues = ss_alloc_zero(works->parts.count + 1, sizeof *queues);
-    for (size_t part = 0; part < works->parts.count; part++) {
-        ss_device_queue_init(&queues[part], model, works, &works->parts.data[part]);
-    }
-    return queues;
-}
-
 /* Steps whose device work was not recorded have no rows. Rows of a step lie at row_of_step + part:
  * the parts of a process are consecutive. */
 static void add_steps(struct ss_device_summary *summary, const struct ss_model *model,
                       const struct ss_step_summary *training, const struct device_times *times)
 {
     size_t *row_of_step = ss_alloc_zero(training->steps.count + 1, sizeof *row_of_step);
-    struct ss_device_queue *queues = make_queues(&summary->works, model);
     for (size_t i = 0; i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
         bool is_first = true;
@@ -109,7 +97,6 @@ static void add_steps(struct ss_device_summary *summary, const struct ss_model *
             }
             struct ss_device_step row = {.step = i, .part = part};
             ss_busy_add_between(&times->busy[part], step->begin_ns, step->end_ns, &row.times);
-            row.queued = ss_device_queue_between(&queues[part], step->begin_ns, step->end_ns);
             add_gaps(&times->gaps, step, &row);
             if (is_first) { /* may be less than 0 before the part is added */
                 row_of_step[i] = summary->steps.count - part;
@@ -122,10 +109,6 @@ static void add_steps(struct ss_device_summary *summary, const struct ss_model *
         add_works(summary, model, training, row_of_step);
     }
     ss_free(row_of_step);
-    for (size_t part = 0; part < summary->works.parts.count; part++) {
-        ss_device_queue_fini(&queues[part]);
-    }
-    ss_free(queues);
 }
 
 static void add_times(struct ss_busy_times *sum, const struct ss_busy_times *times)
@@ -195,6 +178,23 @@ void ss_device_summary_init(struct ss_device_summary *summary, const struct ss_s
     add_steps(summary, selection->model, training, &times);
     fini_times(&times, &summary->works);
     add_up(summary, training);
+}
+
+void ss_device_summary_find_queues(struct ss_device_summary *summary, const struct ss_model *model,
+                                   const struct ss_step_summary *training)
+{
+    for (size_t part = 0; part < summary->works.parts.count; part++) {
+        struct ss_device_queue queue;
+        ss_device_queue_init(&queue, model, &summary->works, &summary->works.parts.data[part]);
+        for (size_t i = 0; i < summary->steps.count; i++) {
+            struct ss_device_step *row = &summary->steps.data[i];
+            const struct ss_step *step = &training->steps.data[row->step];
+            if (row->part == part) {
+                row->queued = ss_device_queue_between(&queue, step->begin_ns, step->end_ns);
+            }
+        }
+        ss_device_queue_fini(&queue);
+    }
 }
 
 void ss_device_summary_release(struct ss_device_summary *summary)
@@ -312,6 +312,7 @@ void ss_device_steps_table(const struct ss_selection *selection,
                                .columns = columns,
                                .column_count = SS_DEVICE_STEP_COLUMNS};
     ss_device_summary_init(&summary, selection, training);
+    ss_device_summary_find_queues(&summary, selection->model, training);
     for (size_t i = 0; i < summary.steps.count; i++) {
         if (max_rows != 0 && i >= max_rows) {
             table->hidden_rows = summary.steps.count - i;

@@ -25,7 +25,7 @@ struct ss_device_step {
     uint64_t late_ns;               /* of it, what runs after the step's end */
     uint64_t delay_ns;              /* sum over them: from the begin of the call to theirs */
     uint64_t kernels, kernel_ns;    /* that began on the device in the step */
-    struct ss_queue_depth queued;   /* works launched that had not begun */
+    struct ss_queue_depth queued;   /* works launched that had not begun: find_queues */
 };
 
 /* Over all steady-state steps and devices. */
@@ -46,6 +46,9 @@ struct ss_device_summary {
 /* Without work of devices, empty. */
 void ss_device_summary_init(struct ss_device_summary *summary, const struct ss_selection *selection,
                             const struct ss_step_summary *training);
+/* Fills `queued`, which takes memory for each work. */
+void ss_device_summary_find_queues(struct ss_device_summary *summary, const struct ss_model *model,
+                                   const struct ss_step_summary *training);
 /* Frees the works, whose parts stay: what reports show is summed up. */
 void ss_device_summary_release(struct ss_device_summary *summary);
 void ss_device_summary_fini(struct ss_device_summary *summary);

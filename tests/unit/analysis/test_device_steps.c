@@ -69,6 +69,7 @@ static void the_parts_of_a_step(void **state)
     make(&timed);
     timed_load(&timed);
     ss_device_summary_init(&summary, &timed.selection, &timed.training);
+    ss_device_summary_find_queues(&summary, timed.selection.model, &timed.training);
     assert_int_equal(summary.steps.count, 2);
     const struct ss_device_step *first = &summary.steps.data[0], *second = &first[1];
     /* [1150, 1450) and [1950, 2000); the collective from 1450 on; the copy; the rest */
@@ -90,6 +91,7 @@ static void what_a_step_launches(void **state)
     make(&timed);
     timed_load(&timed);
     ss_device_summary_init(&summary, &timed.selection, &timed.training);
+    ss_device_summary_find_queues(&summary, timed.selection.model, &timed.training);
     const struct ss_device_step *first = &summary.steps.data[0], *second = &first[1];
     assert_int_equal(first->launches, 4);
     assert_int_equal(first->launched_ns, 300 + 200 + 100 + 400);
@@ -118,6 +120,7 @@ static void the_causes_of_idle_time(void **state)
     make(&timed);
     timed_load(&timed);
     ss_device_summary_init(&summary, &timed.selection, &timed.training);
+    ss_device_summary_find_queues(&summary, timed.selection.model, &timed.training);
     const struct ss_device_step *first = &summary.steps.data[0], *second = &first[1];
     /* [1000, 1100) until the launch, 50 behind it; [1600, 1650) behind a launch of long before;
      * [1750, 1900) until the launch, 50 behind it */
@@ -150,6 +153,7 @@ static void odd_works_add_up_too(void **state)
     timed_kernel(&timed, other, "Cijk_Ailk", 1500, 2500, TIMED_NONE);
     timed_load(&timed);
     ss_device_summary_init(&summary, &timed.selection, &timed.training);
+    ss_device_summary_find_queues(&summary, timed.selection.model, &timed.training);
     assert_int_equal(summary.steps.count, 4);
     check_split(&summary.steps.data[0], (struct split){.compute = 50 + 100, .idle = 850});
     check_split(&summary.steps.data[1], (struct split){.compute = 500, .idle = 500});
@@ -187,6 +191,7 @@ static void without_work_there_is_nothing(void **state)
     timed_step(&timed, 1000, 2000);
     timed_load(&timed);
     ss_device_summary_init(&summary, &timed.selection, &timed.training);
+    ss_device_summary_find_queues(&summary, timed.selection.model, &timed.training);
     assert_int_equal(summary.steps.count, 0);
     assert_int_equal(summary.mean.steps, 0);
     ss_device_summary_fini(&summary);
