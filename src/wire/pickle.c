@@ -259,7 +259,7 @@ static enum ss_status run_mark(struct reader *reader, const struct operand_value
 
 static enum ss_status run_pop(struct reader *reader, const struct operand_value *operand)
 {
-    const struct ss_pickle_value *values;
+    const struct ss_pickle_value *values = NULL;
     size_t count;
     (void)operand;
     if (reader->marks.count > 0 && reader->stack.count == height_of_mark(reader)) {
@@ -270,7 +270,7 @@ static enum ss_status run_pop(struct reader *reader, const struct operand_value 
 
 static enum ss_status run_pop_mark(struct reader *reader, const struct operand_value *operand)
 {
-    const struct ss_pickle_value *values;
+    const struct ss_pickle_value *values = NULL;
     size_t count;
     (void)operand;
     return pop_mark(reader, &values, &count);
@@ -278,7 +278,7 @@ static enum ss_status run_pop_mark(struct reader *reader, const struct operand_v
 
 static enum ss_status run_dup(struct reader *reader, const struct operand_value *operand)
 {
-    const struct ss_pickle_value *values;
+    const struct ss_pickle_value *values = NULL;
     (void)operand;
     SS_TRY(pop(reader, 1, &values));
     struct ss_pickle_value value = *values;
@@ -354,7 +354,7 @@ static enum ss_status run_empty(struct reader *reader, const struct operand_valu
 
 static enum ss_status run_from_mark(struct reader *reader, const struct operand_value *operand)
 {
-    const struct ss_pickle_value *values;
+    const struct ss_pickle_value *values = NULL;
     size_t count;
     SS_TRY(pop_mark(reader, &values, &count));
     if (operand->argument == SS_PICKLE_DICT && count % 2 != 0) {
@@ -366,7 +366,7 @@ static enum ss_status run_from_mark(struct reader *reader, const struct operand_
 /* Of as many values as the argument says. */
 static enum ss_status run_tuple(struct reader *reader, const struct operand_value *operand)
 {
-    const struct ss_pickle_value *values;
+    const struct ss_pickle_value *values = NULL;
     SS_TRY(pop(reader, operand->argument, &values));
     return push_object(reader, SS_PICKLE_TUPLE, values, operand->argument);
 }
@@ -374,14 +374,14 @@ static enum ss_status run_tuple(struct reader *reader, const struct operand_valu
 static enum ss_status run_append(struct reader *reader, const struct operand_value *operand)
 {
     size_t count = operand->argument == SS_PICKLE_DICT ? 2 : 1;
-    const struct ss_pickle_value *values;
+    const struct ss_pickle_value *values = NULL;
     SS_TRY(pop(reader, count, &values));
     return extend(reader, (enum ss_pickle_type)operand->argument, values, count);
 }
 
 static enum ss_status run_append_all(struct reader *reader, const struct operand_value *operand)
 {
-    const struct ss_pickle_value *values;
+    const struct ss_pickle_value *values = NULL;
     size_t count;
     SS_TRY(pop_mark(reader, &values, &count));
     return extend(reader, (enum ss_pickle_type)operand->argument, values, count);
