@@ -260,7 +260,7 @@ static enum ss_status run_mark(struct reader *reader, const struct operand_value
 static enum ss_status run_pop(struct reader *reader, const struct operand_value *operand)
 {
     const struct ss_pickle_value *values = NULL;
-    size_t count;
+    size_t count = 0;
     (void)operand;
     if (reader->marks.count > 0 && reader->stack.count == height_of_mark(reader)) {
         return pop_mark(reader, &values, &count);
@@ -271,7 +271,7 @@ static enum ss_status run_pop(struct reader *reader, const struct operand_value 
 static enum ss_status run_pop_mark(struct reader *reader, const struct operand_value *operand)
 {
     const struct ss_pickle_value *values = NULL;
-    size_t count;
+    size_t count = 0;
     (void)operand;
     return pop_mark(reader, &values, &count);
 }
@@ -355,7 +355,7 @@ static enum ss_status run_empty(struct reader *reader, const struct operand_valu
 static enum ss_status run_from_mark(struct reader *reader, const struct operand_value *operand)
 {
     const struct ss_pickle_value *values = NULL;
-    size_t count;
+    size_t count = 0;
     SS_TRY(pop_mark(reader, &values, &count));
     if (operand->argument == SS_PICKLE_DICT && count % 2 != 0) {
         return fail(reader, "a key without a value");
@@ -382,7 +382,7 @@ static enum ss_status run_append(struct reader *reader, const struct operand_val
 static enum ss_status run_append_all(struct reader *reader, const struct operand_value *operand)
 {
     const struct ss_pickle_value *values = NULL;
-    size_t count;
+    size_t count = 0;
     SS_TRY(pop_mark(reader, &values, &count));
     return extend(reader, (enum ss_pickle_type)operand->argument, values, count);
 }
