@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings as tables: stepscope.open."""
 
+import builtins
 import os
+import tempfile
 import unicodedata
+
+from . import ncu_rep
 
 try:
     from ._reading import Recording as _Recording
@@ -32,7 +36,28 @@ def open(path):
     if isinstance(path, Run):
         return path
     paths = [path] if isinstance(path, (str, bytes, os.PathLike)) else list(path)
-    return Run([os.path.abspath(os.fsdecode(one)) for one in paths])
+    paths = [os.path.abspath(os.fsdecode(one)) for one in paths]
+    reports = [one for one in paths if ncu_rep.is_report(one)]
+    return _open_reports(paths, reports) if reports else Run(paths)
+
+
+def _open_reports(paths, reports):
+    """Reports of Nsight Compute as tables in a folder that lasts as long as the Run. Without NVIDIA's
+    package, stepscope says of them what converts them."""
+    folder = tempfile.TemporaryDirectory(prefix="stepscope-")
+    tables = {}
+    for number, path in enumerate(reports):
+        tables[path] = os.path.join(folder.name, f"{number}-{os.path.basename(path)}.csv")
+        try:
+            with builtins.open(tables[path], "w", newline="", encoding="utf-8") as file:
+                ncu_rep.convert(path, file)
+        except ImportError:
+            return Run(paths)
+        except Exception as error:  # ncu_report has no types of its own
+            raise errors["FormatError"](f"cannot read {path}: {error}") from error
+    run = Run([tables.get(path, path) for path in paths])
+    run._folder = folder
+    return run
 
 
 _OPEN_ENDS = {"time": float("inf"), "steps": 2**63 - 1}

@@ -33,11 +33,13 @@ static const struct foreign {
     const char *description;
     bool is_text;                  /* may follow white space */
     const char *command, *options; /* that convert the file, its path between them; NULL: none */
+    const char *other_command;     /* that does so as well; NULL: none */
 } foreign_formats[] = {
     {MAGIC("\x7f"
            "ELF"),
      "an ELF program or library", false, NULL, NULL},
-    {MAGIC("NVR\0"), "a report of Nsight Compute", false, "ncu --import", "--csv --page raw"},
+    {MAGIC("NVR\0"), "a report of Nsight Compute", false, "ncu --import", "--csv --page raw",
+     "python3 -m stepscope.ncu_rep"},
     {MAGIC("PAR1"),
      "a Parquet table: of Nsight Systems, read its SQLite export (nsys export --type sqlite)",
      false, NULL, NULL},
@@ -109,8 +111,9 @@ static const struct ss_importer *select_row(const struct ss_import_file *file, b
     }
     const struct foreign *foreign = foreign_format(file->head, file->head_length);
     if (foreign != NULL && foreign->command != NULL) {
-        ss_fail(err, SS_E_FORMAT, "%s is %s; convert it: %s %s %s > %s.csv", file->path,
-                foreign->description, foreign->command, file->path, foreign->options, file->path);
+        ss_fail(err, SS_E_FORMAT, "%s is %s; convert it: %s %s %s > %s.csv, or without ncu: %s",
+                file->path, foreign->description, foreign->command, file->path, foreign->options,
+                file->path, foreign->other_command);
         return NULL;
     }
     if (foreign != NULL) {
