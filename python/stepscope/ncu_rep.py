@@ -76,8 +76,8 @@ def is_report(path):
 
 
 def convert(path, file):
-    """Writes the table of a report to a text file. Raises ImportError without ncu_report, and
-    whatever ncu_report raises for a file that it cannot read."""
+    """Writes the table of a report to a text file and returns its number of kernels. Raises
+    ImportError without ncu_report, and whatever ncu_report raises for a file that it cannot read."""
     import ncu_report
     report = ncu_report.load_report(os.fspath(path))
     return write_csv(report, ncu_report.IAction.NameBase_DEMANGLED, file)
@@ -89,7 +89,7 @@ def main(arguments):
         print("usage: python -m stepscope.ncu_rep REPORT.ncu-rep > kernels.csv", file=sys.stderr)
         return 2
     try:
-        convert(arguments[0], sys.stdout)
+        kernels = convert(arguments[0], sys.stdout)
     except ImportError as error:
         print(f"stepscope.ncu_rep: cannot read reports of Nsight Compute: {error}; install NVIDIA's "
               "package: pip install ncu-report", file=sys.stderr)
@@ -97,7 +97,9 @@ def main(arguments):
     except Exception as error:  # ncu_report has no types of its own
         print(f"stepscope.ncu_rep: cannot read {arguments[0]}: {error}", file=sys.stderr)
         return 4
-    return 0
+    if kernels == 0:  # the module reads a report that was cut as an empty one
+        print(f"stepscope.ncu_rep: {arguments[0]} holds no kernel: it may be cut", file=sys.stderr)
+    return 3 if kernels == 0 else 0
 
 
 if __name__ == "__main__":
