@@ -9,12 +9,11 @@
 
 const char *ss_gap_cause_name(enum ss_gap_cause cause)
 {
-    static const char *const names[SS_GAP_CAUSES] = {[SS_GAP_INPUT] = "input",
-                                                     [SS_GAP_WAIT] = "wait",
-                                                     [SS_GAP_HOST] = "host",
-                                                     [SS_GAP_DEPENDENCY] = "dependency",
-                                                     [SS_GAP_LATENCY] = "launch latency",
-                                                     [SS_GAP_UNKNOWN] = "unknown"};
+    static const char *const names[SS_GAP_CAUSES] = {
+        [SS_GAP_INPUT] = "input",    [SS_GAP_WAIT] = "wait",
+        [SS_GAP_HOST] = "host",      [SS_GAP_DEPENDENCY] = "dependency",
+        [SS_GAP_GRAPH] = "graph",    [SS_GAP_LATENCY] = "launch latency",
+        [SS_GAP_UNKNOWN] = "unknown"};
     return names[cause];
 }
 
@@ -62,6 +61,7 @@ struct building {
     const struct ss_phase_times *phases;
     struct ss_vec_of(struct wait) waits; /* by process, then by begin */
     uint64_t *first_ns, *last_ns;        /* of the ranges on threads, by process */
+    uint8_t *has_begun;                  /* by launch, a bit: work of it lies before */
     size_t part;
 };
 
@@ -225,12 +225,24 @@ static bool waits_for_event(const struct ss_model *model, uint32_t launch)
     return false;
 }
 
-static enum ss_gap_cause cause_behind_launch(const struct building *building, uint32_t launch,
-                                             uint64_t length_ns)
+static void mark_begun(struct building *building, const struct ss_device_work *work)
 {
-    return waits_for_event(building->model, launch) ? SS_GAP_DEPENDENCY
-           : length_ns < SS_LAUNCH_LATENCY_NS       ? SS_GAP_LATENCY
-                                                    : SS_GAP_UNKNOWN;
+    building->has_begun[work->launch / 8] |= (uint8_t)(1 << work->launch % 8);
+}
+
+static bool has_begun(const struct building *building, const struct ss_device_work *work)
+{
+    return (building->has_begun[work->launch / 8] >> work->launch % 8 & 1) != 0;
+}
+
+static enum ss_gap_cause cause_behind_launch(const struct building *building,
+                                             const struct ss_device_work *work, uint64_t length_ns)
+{
+    uint32_t launch = work->launch - 1;
+    return has_begun(building, work)                  ? SS_GAP_GRAPH
+           : waits_for_event(building->model, launch) ? SS_GAP_DEPENDENCY
+           : length_ns < SS_LAUNCH_LATENCY_NS         ? SS_GAP_LATENCY
+                                                      : SS_GAP_UNKNOWN;
 }
 
 static void add_gap_before(struct building *building, uint64_t begin_ns, size_t index)
@@ -247,7 +259,7 @@ static void add_gap_before(struct building *building, uint64_t begin_ns, size_t 
     add_late(building, work->process, begin_ns, late_ns, index);
     if (work->begin_ns > late_ns) {
         add_gap(building, late_ns, work->begin_ns, index,
-                cause_behind_launch(building, work->launch - 1, work->begin_ns - late_ns), 0);
+                cause_behind_launch(building, work, work->begin_ns - late_ns), 0);
     }
 }
 
@@ -263,7 +275,7 @@ static void add_part(struct building *building, const struct ss_busy *busy)
         if (at_ns != 0 && segment->begin_ns > at_ns) {
             while (work < part->end &&
                    building->works->works.data[work].begin_ns < segment->begin_ns) {
-                work++;
+                mark_begun(building, &building->works->works.data[work++]);
             }
             add_gap_before(building, at_ns, work);
         }
@@ -280,10 +292,12 @@ void ss_device_gaps_init(struct ss_device_gaps *gaps, const struct ss_model *mod
     *gaps = (struct ss_device_gaps){0};
     find_waits(&building);
     find_hosts(&building);
+    building.has_begun = ss_alloc_zero(model->ranges.count / 8 + 1, 1);
     for (building.part = 0; building.part < works->parts.count; building.part++) {
         add_part(&building, &busy[building.part]);
     }
     ss_vec_fini(&building.waits);
+    ss_free(building.has_begun);
     ss_free(building.first_ns);
     ss_free(building.last_ns);
 }

@@ -17,6 +17,7 @@ enum ss_gap_cause {
     SS_GAP_WAIT,       /* it had waited for the device */
     SS_GAP_HOST,       /* it launched late */
     SS_GAP_DEPENDENCY, /* launched; another stream was busy, or an event was waited for */
+    SS_GAP_GRAPH,      /* between works of one launch, as of a graph */
     SS_GAP_LATENCY,    /* launched, and shorter than a launch takes */
     SS_GAP_UNKNOWN,    /* launched, and none of these; or its call was not recorded */
     SS_GAP_CAUSES

@@ -234,6 +234,7 @@ static const struct ss_column columns[SS_DEVICE_STEP_COLUMNS] = {
     [SS_DEVICE_STEP_WAIT] = {.key = "idle_wait_ns", .unit = "ns"},
     [SS_DEVICE_STEP_HOST] = {.key = "idle_host_ns", .unit = "ns"},
     [SS_DEVICE_STEP_DEPENDENCY] = {.key = "idle_dependency_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_GRAPH] = {.key = "idle_graph_ns", .unit = "ns"},
     [SS_DEVICE_STEP_LATENCY] = {.key = "idle_latency_ns", .unit = "ns"},
     [SS_DEVICE_STEP_UNKNOWN] = {.key = "idle_unknown_ns", .unit = "ns"},
     [SS_DEVICE_STEP_LAUNCHES] = {.key = "launched", .unit = "instances"},

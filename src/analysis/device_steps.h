@@ -77,10 +77,11 @@ enum ss_device_step_column {
     SS_DEVICE_STEP_COPY,
     SS_DEVICE_STEP_IDLE,
     SS_DEVICE_STEP_OVERLAP, /* percent of communication; absent: none */
-    SS_DEVICE_STEP_INPUT,   /* this and the next five add up to the idle time */
+    SS_DEVICE_STEP_INPUT,   /* this and the next six add up to the idle time */
     SS_DEVICE_STEP_WAIT,
     SS_DEVICE_STEP_HOST,
     SS_DEVICE_STEP_DEPENDENCY,
+    SS_DEVICE_STEP_GRAPH,
     SS_DEVICE_STEP_LATENCY,
     SS_DEVICE_STEP_UNKNOWN,
     SS_DEVICE_STEP_LAUNCHES,

@@ -10,12 +10,11 @@ static const char *const class_names[SS_WORK_CLASSES] = {[SS_WORK_COMPUTE] = "co
                                                              "exposed communication",
                                                          [SS_WORK_COPY] = "exposed copies"};
 
-static const char *const cause_texts[SS_GAP_CAUSES] = {[SS_GAP_INPUT] = "input",
-                                                       [SS_GAP_WAIT] = "after waits of the host",
-                                                       [SS_GAP_HOST] = "late launches",
-                                                       [SS_GAP_DEPENDENCY] = "other streams",
-                                                       [SS_GAP_LATENCY] = "launch latency",
-                                                       [SS_GAP_UNKNOWN] = "unknown causes"};
+static const char *const cause_texts[SS_GAP_CAUSES] = {
+    [SS_GAP_INPUT] = "input",           [SS_GAP_WAIT] = "after waits of the host",
+    [SS_GAP_HOST] = "late launches",    [SS_GAP_DEPENDENCY] = "other streams",
+    [SS_GAP_GRAPH] = "within graphs",   [SS_GAP_LATENCY] = "launch latency",
+    [SS_GAP_UNKNOWN] = "unknown causes"};
 
 /* "52.2 % idle (late launches 31.0 %, input 12.1 %)" */
 static void add_idle(const struct ss_device_summary *summary, struct ss_sentence *out)
@@ -89,9 +88,10 @@ void ss_report_add_device(const struct ss_report_parts *parts, struct ss_documen
 void ss_report_put_device(const struct ss_device_facts *device, struct ss_figure *training)
 {
     static const char *const keys[SS_GAP_CAUSES] = {
-        [SS_GAP_INPUT] = "input_ns",     [SS_GAP_WAIT] = "wait_ns",
-        [SS_GAP_HOST] = "host_ns",       [SS_GAP_DEPENDENCY] = "dependency_ns",
-        [SS_GAP_LATENCY] = "latency_ns", [SS_GAP_UNKNOWN] = "unknown_ns"};
+        [SS_GAP_INPUT] = "input_ns",    [SS_GAP_WAIT] = "wait_ns",
+        [SS_GAP_HOST] = "host_ns",      [SS_GAP_DEPENDENCY] = "dependency_ns",
+        [SS_GAP_GRAPH] = "graph_ns",    [SS_GAP_LATENCY] = "latency_ns",
+        [SS_GAP_UNKNOWN] = "unknown_ns"};
     const struct ss_device_summary *summary = &device->summary;
     const struct ss_device_mean *mean = &summary->mean;
     if (!device->has_steps) {

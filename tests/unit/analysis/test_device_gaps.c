@@ -175,6 +175,25 @@ static void an_event_is_a_dependency(void **state)
     end(&found);
 }
 
+/* A graph: three kernels of one launch, the first of which waits for the launch. */
+static void gaps_between_works_of_one_launch_lie_within_graphs(void **state)
+{
+    (void)state;
+    struct found found;
+    timed_begin(&found.timed);
+    launch(&found, 10, 1);
+    launch(&found, 60, 2);
+    uint32_t stream = stream_of(&found);
+    kernel(&found, stream, 20, 30, 1);
+    kernel(&found, stream, 40, 50, 1);
+    kernel(&found, stream, 90, 100, 1);
+    kernel(&found, stream, 110, 120, 2);
+    find(&found);
+    CHECK(&found, {10, 20, SS_GAP_LATENCY}, {30, 40, SS_GAP_GRAPH}, {50, 90, SS_GAP_GRAPH},
+          {100, 110, SS_GAP_LATENCY});
+    end(&found);
+}
+
 static void without_a_launch_the_cause_is_unknown(void **state)
 {
     (void)state;
@@ -244,6 +263,7 @@ int main(void)
         cmocka_unit_test(fetches_are_input),
         cmocka_unit_test(what_waits_for_the_device_lets_it_run_empty),
         cmocka_unit_test(an_event_is_a_dependency),
+        cmocka_unit_test(gaps_between_works_of_one_launch_lie_within_graphs),
         cmocka_unit_test(without_a_launch_the_cause_is_unknown),
         cmocka_unit_test(the_ends_of_a_recording_are_gaps),
         cmocka_unit_test(devices_have_their_own_gaps),
