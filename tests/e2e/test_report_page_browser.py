@@ -175,7 +175,13 @@ def test_pictures_are_drawn(chromium, page_of, tmp_path):
 
 
 def focus(page, title):
-    page.js("arguments[0].querySelector('canvas').focus()", page.section(title))
+    """Behind the scrolling, whose event hides the tip."""
+    page.driver.execute_async_script(
+        "const done = arguments[arguments.length - 1];"
+        "const canvas = arguments[0].querySelector('canvas');"
+        "canvas.scrollIntoView({block: 'center'});"
+        "setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => {"
+        "    canvas.focus({preventScroll: true}); done(); })), 100);", page.section(title))
 
 
 def tip(page, title):
