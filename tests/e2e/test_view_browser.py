@@ -3,41 +3,16 @@
 
 import json
 import shutil
-import tempfile
 
 import pytest
+from browser import chromium  # noqa: F401 (a fixture)
 from firefox import Firefox
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 from test_view import training
 from viewing import viewing
-
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-
-from selenium.webdriver.chrome.service import Service  # noqa: E402
-from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
-
-FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run
---disable-background-networking --disable-component-update --disable-sync
---disable-dev-shm-usage --window-size=1216,800""".split()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    """One browser for all tests of this file; skips where there is none."""
-    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if browser is None or driver is None:
-        pytest.skip("chromium and chromedriver are not installed")
-    with tempfile.TemporaryDirectory() as profile:
-        options = webdriver.ChromeOptions()
-        options.binary_location = browser
-        for flag in FLAGS + [f"--user-data-dir={profile}"]:
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        started = webdriver.Chrome(options=options, service=Service(driver))
-        yield started
-        started.quit()
 
 
 class Page:
