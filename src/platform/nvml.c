@@ -40,6 +40,8 @@ struct device {
     char name[TEXT_BYTES], uuid[TEXT_BYTES], pci_address[PCI_ADDRESS_BYTES];
     unsigned number;
     bool lost;
+    struct ss_nvml_gpm *gpm; /* NULL: none */
+    char gpm_reason[SS_NVML_GPM_REASON_BYTES];
 };
 
 struct ss_nvml {
@@ -126,6 +128,7 @@ static bool find_devices(struct ss_nvml *nvml, char *reason)
             read_text(nvml, device->handle, "nvmlDeviceGetUUID", device->uuid);
             read_pci_address(nvml, device);
             device->number = i;
+            device->gpm = ss_nvml_gpm_open(nvml->library, device->handle, device->gpm_reason);
             nvml->count++;
         }
     }
@@ -181,6 +184,9 @@ struct ss_nvml *ss_nvml_open(const char *path, char *reason)
 
 void ss_nvml_close(struct ss_nvml *nvml)
 {
+    for (size_t i = 0; i < nvml->count; i++) {
+        ss_nvml_gpm_close(nvml->devices[i].gpm);
+    }
     if (nvml->shutdown != NULL) {
         nvml->shutdown();
     }
@@ -211,6 +217,11 @@ const char *ss_nvml_pci_address(const struct ss_nvml *nvml, size_t device)
 unsigned ss_nvml_number(const struct ss_nvml *nvml, size_t device)
 {
     return nvml->devices[device].number;
+}
+
+const char *ss_nvml_gpm_reason(const struct ss_nvml *nvml, size_t device)
+{
+    return nvml->devices[device].gpm != NULL ? NULL : nvml->devices[device].gpm_reason;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -299,6 +310,9 @@ void ss_nvml_read(struct ss_nvml *nvml, size_t index, uint64_t now_ns,
     read_choice(nvml->clock, handle, CLOCK_MEMORY, SS_NVML_MEMORY_CLOCK, sample);
     read_choice(nvml->temperature, handle, 0, SS_NVML_TEMPERATURE, sample);
     read_long(nvml->throttle, handle, SS_NVML_THROTTLE, sample);
+    if (device->gpm != NULL && !sample->lost) {
+        ss_nvml_gpm_read(device->gpm, now_ns, &sample->gpm);
+    }
     if (sample->lost) {
         sample->known = 0;
         device->lost = true;

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "platform/nvml_gpm.h"
+
 enum { SS_NVML_MOST_DEVICES = 64, SS_NVML_REASON_BYTES = 256 };
 
 enum ss_nvml_field {
@@ -44,6 +46,7 @@ struct ss_nvml_sample {
     bool lost;        /* the device fell off the bus: no further values */
     uint32_t known;   /* one bit per field */
     uint64_t values[SS_NVML_FIELDS];
+    struct ss_nvml_gpm_sample gpm;
 };
 static inline bool ss_nvml_has(const struct ss_nvml_sample *sample, enum ss_nvml_field field)
 {
@@ -63,6 +66,8 @@ const char *ss_nvml_pci_address(const struct ss_nvml *nvml, size_t device);
 /* As the driver lists it, from 0: devices outside this container are not counted as devices here.
  */
 unsigned ss_nvml_number(const struct ss_nvml *nvml, size_t device);
+/* Why the device has no GPM; NULL: it has. Borrowed. */
+const char *ss_nvml_gpm_reason(const struct ss_nvml *nvml, size_t device);
 void ss_nvml_read(struct ss_nvml *nvml, size_t device, uint64_t now_ns,
                   struct ss_nvml_sample *sample);
 void ss_nvml_close(struct ss_nvml *nvml);

@@ -46,6 +46,12 @@ static const struct ss_metric_row rows[METRICS] = {
     [THROTTLED_HARDWARE] = {"throttled: hardware slowdown", "0 or 1", 0, false},
     [THROTTLED_SYNC] = {"throttled: paired GPU", "0 or 1", 0, false}};
 
+static const struct ss_metric_row gpm_rows[SS_NVML_GPM_FIELDS] = {
+#define GPM_FIELD(name, number, factor, decimals, series, unit) {series, unit, decimals, false},
+#include "platform/nvml_gpm.def"
+#undef GPM_FIELD
+};
+
 /* Levels: field, series, and the factor for the unit of the series. */
 static const struct {
     enum ss_nvml_field field;
@@ -68,7 +74,7 @@ static const struct {
 
 struct device {
     struct ss_metric_group group;
-    struct ss_metric metrics[METRICS];
+    struct ss_metric metrics[METRICS], gpm[SS_NVML_GPM_FIELDS];
     struct ss_metric_counter energy;
     uint64_t first_energy, emitted_ns;
     bool ended;
@@ -80,6 +86,7 @@ struct mailbox {
     pthread_cond_t changed;
     bool stop, ready, failed;
     char reason[SS_NVML_REASON_BYTES];
+    char gpm[SS_NVML_REASON_BYTES]; /* which devices have it, in words */
     size_t count;
     struct ss_metric_device devices[SS_NVML_MOST_DEVICES];
     struct ss_nvml_sample samples[SS_NVML_MOST_DEVICES];
@@ -92,6 +99,20 @@ struct source {
     uint64_t next_ns;
     struct device devices[SS_NVML_MOST_DEVICES];
 };
+
+/* "GPM", or which device is the first without it, and why. */
+static void describe_gpm(const struct ss_nvml *nvml, char *text)
+{
+    for (size_t i = 0; i < ss_nvml_count(nvml); i++) {
+        const char *reason = ss_nvml_gpm_reason(nvml, i);
+        if (reason != NULL) {
+            snprintf(text, SS_NVML_REASON_BYTES, "no GPM of GPU %u: %.120s",
+                     ss_nvml_number(nvml, i), reason);
+            return;
+        }
+    }
+    snprintf(text, SS_NVML_REASON_BYTES, "with GPM");
+}
 
 /* --- the NVML thread -------------------------------------------------------- */
 
@@ -140,6 +161,7 @@ static void *read_devices(void *argument)
         memcpy(box->samples, samples, ss_nvml_count(nvml) * sizeof *samples);
         if (!box->ready) {
             describe_devices(box, nvml);
+            describe_gpm(nvml, box->gpm);
             box->count = ss_nvml_count(nvml);
             box->ready = true;
         }
@@ -166,8 +188,10 @@ static enum ss_source_state probe(const struct ss_source_setup *setup, char *rea
         return SS_SOURCE_NOT_AVAILABLE;
     }
     size_t count = ss_nvml_count(nvml);
-    snprintf(reason, SS_SOURCE_REASON_BYTES, "%zu GPU%s: %.200s", count, count == 1 ? "" : "s",
-             ss_nvml_name(nvml, 0));
+    char gpm[SS_NVML_REASON_BYTES];
+    describe_gpm(nvml, gpm);
+    snprintf(reason, SS_SOURCE_REASON_BYTES, "%zu GPU%s: %.60s, %.160s", count,
+             count == 1 ? "" : "s", ss_nvml_name(nvml, 0), gpm);
     ss_nvml_close(nvml);
     return SS_SOURCE_RUNS;
 }
@@ -239,6 +263,17 @@ static void put_sample(struct device *device, const struct ss_nvml_sample *sampl
     }
 }
 
+/* Averages, at the begin of their time. */
+static void put_gpm(struct device *device, const struct ss_nvml_gpm_sample *sample)
+{
+    for (size_t i = 0; i < SS_NVML_GPM_FIELDS; i++) {
+        if ((sample->known >> i & 1) != 0) {
+            ss_metric_put(&device->group, &gpm_rows[i], &device->gpm[i], sample->begin_ns,
+                          sample->values[i]);
+        }
+    }
+}
+
 /* Its entity, and the group of its series: "GPU 0 NVIDIA H100 80GB HBM3 GPU-1f3c…". */
 static void add_device(struct source *source, struct device *device,
                        const struct ss_metric_device *described)
@@ -269,9 +304,12 @@ static void emit_readings(struct source *source)
         }
         if (samples[i].lost && !device->ended) {
             ss_metric_end(&device->group, rows, device->metrics, METRICS, samples[i].time_ns);
+            ss_metric_end(&device->group, gpm_rows, device->gpm, SS_NVML_GPM_FIELDS,
+                          samples[i].time_ns);
             device->ended = true;
         } else if (!device->ended && samples[i].time_ns != device->emitted_ns) {
             put_sample(device, &samples[i]);
+            put_gpm(device, &samples[i].gpm);
             device->emitted_ns = samples[i].time_ns;
         }
     }
@@ -308,8 +346,8 @@ static enum ss_source_state stop(void *argument, uint64_t now_ns, char *reason)
     bool failed = box->failed;
     snprintf(reason, SS_SOURCE_REASON_BYTES, "%.200s", box->reason);
     if (!failed) {
-        snprintf(reason, SS_SOURCE_REASON_BYTES, "%zu GPU%s", box->count,
-                 box->count == 1 ? "" : "s");
+        snprintf(reason, SS_SOURCE_REASON_BYTES, "%zu GPU%s, %.200s", box->count,
+                 box->count == 1 ? "" : "s", box->gpm);
     }
     pthread_mutex_destroy(&box->mutex);
     pthread_cond_destroy(&box->changed);
@@ -319,7 +357,7 @@ static enum ss_source_state stop(void *argument, uint64_t now_ns, char *reason)
 
 const struct ss_source_ops ss_source_nvml = {
     .name = "nvml",
-    .summary = "NVIDIA GPUs: utilisation, memory, power, clocks, throttling, temperature",
+    .summary = "NVIDIA GPUs: utilisation, memory, power, clocks, throttling, temperature, GPM",
     .probe = probe,
     .start = start,
     .tick = tick,

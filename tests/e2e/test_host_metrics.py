@@ -307,18 +307,35 @@ def test_figures_of_gpus(fake_gpus, tmp_path):
     assert {name: one.unit for name, one in first.items()} == {
         "utilisation": "%", "memory utilisation": "%", "memory used": "bytes",
         "memory total": "bytes", "power": "W", "power limit": "W", "power, average": "W",
-        "energy since start": "J", "SM clock": "MHz", "memory clock": "MHz", "temperature": "°C"}
+        "energy since start": "J", "SM clock": "MHz", "memory clock": "MHz", "temperature": "°C",
+        "SMs busy": "%", "SM occupancy": "%", "tensor cores busy": "%", "tensor cores busy, HMMA": "%",
+        "tensor cores busy, IMMA": "%", "tensor cores busy, DMMA": "%", "FP32 units busy": "%",
+        "FP16 units busy": "%", "integer units busy": "%", "DRAM bandwidth used": "%",
+        "PCIe sent": "bytes/s", "PCIe received": "bytes/s"}
     expected = {"utilisation": 87, "memory utilisation": 43, "memory used": 20 << 30,
                 "memory total": 80 << 30, "power": 345.6, "power limit": 700, "SM clock": 1980,
-                "memory clock": 2619, "temperature": 54}
+                "memory clock": 2619, "temperature": 54, "SMs busy": 62.5,
+                "tensor cores busy": 31.3, "PCIe sent": 100 << 20}
     for name, value in expected.items():
         assert set(first[name].values) == {value}, name
     assert 200 < first["power, average"].values[0] < 400
     assert 0 < first["energy since start"].values[-1] < 300 * 60
     second = {path.split("/", 1)[1]: one for (_, path), one in series.items()
               if path.startswith("GPU 1 Fake 2 GPU-00000001/")}
-    assert "utilisation" not in second and "power, average" not in second
+    assert "utilisation" not in second and "SMs busy" not in second
+    assert "power, average" not in second
     assert set(second["throttled: heat"].values) == {1}
+
+
+@pytest.mark.parametrize("mode,words", [
+    ("", "2 GPUs, no GPM of GPU 1: this GPU has no GPM"),
+    ("forbidden", "2 GPUs, no GPM of GPU 0: the driver refuses GPM to this user (root may have it)")])
+def test_why_a_gpu_has_no_gpm_is_said(stepscope, fake_gpus, tmp_path, mode, words):
+    out = tmp_path / "t.pftrace"
+    series = fake_gpus(out, "GPU 0 Fake 1 GPU-00000000/power, average", mode=mode)
+    source = next(one for one in info(stepscope, out)["sources"] if one["name"] == "nvml")
+    assert source["reason"] == words
+    assert ((0, "GPU 0 Fake 1 GPU-00000000/SMs busy") in series) == (mode == "")
 
 
 def test_a_gpu_is_an_entity_of_the_recording(stepscope, fake_gpus, tmp_path):

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stands in for libnvidia-ml.so.1: two GPUs whose figures are known. The second one is like a
- * partition of a GPU: it reports no utilisation, energy or power limit. FAKE_NVML chooses what else
- * goes wrong: "driver" (not loaded), "none" (no GPU), "lost" (the first falls off the bus after
- * three readings), "old" (only the first version of the memory call), "slow" (each reading takes
- * five seconds).
+ * partition of a GPU: it reports no utilisation, energy, power limit or GPM. FAKE_NVML chooses what
+ * else goes wrong: "driver" (not loaded), "none" (no GPU), "lost" (the first falls off the bus
+ * after three readings), "old" (only the first version of the memory call), "slow" (each reading
+ * takes five seconds), "forbidden" (GPM is not for this user).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,14 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { OK = 0, NOT_SUPPORTED = 3, DRIVER_NOT_LOADED = 9, GPU_IS_LOST = 15, MISMATCH = 25 };
+enum {
+    OK = 0,
+    NOT_SUPPORTED = 3,
+    NO_PERMISSION = 4,
+    DRIVER_NOT_LOADED = 9,
+    GPU_IS_LOST = 15,
+    MISMATCH = 25
+};
 
 struct gpu {
     unsigned index, readings;
@@ -54,6 +61,30 @@ int nvmlDeviceGetTotalEnergyConsumption(struct gpu *gpu, unsigned long long *mil
 int nvmlDeviceGetClockInfo(struct gpu *gpu, unsigned which, unsigned *mhz);
 int nvmlDeviceGetTemperature(struct gpu *gpu, unsigned sensor, unsigned *degrees);
 int nvmlDeviceGetCurrentClocksThrottleReasons(struct gpu *gpu, unsigned long long *reasons);
+
+/* A sample of GPM: how often its device was sampled. */
+struct gpm_sample {
+    unsigned taken;
+};
+struct gpm_support {
+    unsigned version, supported;
+};
+struct gpm_metric {
+    unsigned number;
+    int status;
+    double value;
+    const char *names[3];
+};
+struct gpm_request {
+    unsigned version, count;
+    struct gpm_sample *begin, *end;
+    struct gpm_metric metrics[333];
+};
+int nvmlGpmQueryDeviceSupport(struct gpu *gpu, struct gpm_support *support);
+int nvmlGpmSampleAlloc(struct gpm_sample **sample);
+int nvmlGpmSampleFree(struct gpm_sample *sample);
+int nvmlGpmSampleGet(struct gpu *gpu, struct gpm_sample *sample);
+int nvmlGpmMetricsGet(struct gpm_request *request);
 
 static int is(const char *mode)
 {
@@ -180,5 +211,55 @@ EXPORT int nvmlDeviceGetTemperature(struct gpu *gpu, unsigned sensor, unsigned *
 EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(struct gpu *gpu, unsigned long long *reasons)
 {
     *reasons = gpu->index == 0 ? 0x1 : 0x20;
+    return OK;
+}
+
+EXPORT int nvmlGpmQueryDeviceSupport(struct gpu *gpu, struct gpm_support *support)
+{
+    if (support->version != 1) {
+        return MISMATCH;
+    }
+    support->supported = gpu->index == 0;
+    return OK;
+}
+
+EXPORT int nvmlGpmSampleAlloc(struct gpm_sample **sample)
+{
+    *sample = calloc(1, sizeof **sample);
+    return OK;
+}
+
+EXPORT int nvmlGpmSampleFree(struct gpm_sample *sample)
+{
+    free(sample);
+    return OK;
+}
+
+EXPORT int nvmlGpmSampleGet(struct gpu *gpu, struct gpm_sample *sample)
+{
+    static unsigned taken;
+    (void)gpu;
+    sample->taken = ++taken;
+    return is("forbidden") ? NO_PERMISSION : OK;
+}
+
+/* Of two neighbouring samples, in their order: 62.5 % of the SMs, 31.25 % of the tensor cores, 100
+ * MiB/s sent over PCIe; the units for FP64 idle, and NVLink is not there. */
+EXPORT int nvmlGpmMetricsGet(struct gpm_request *request)
+{
+    if (request->version != 1) {
+        return MISMATCH;
+    }
+    int ordered = request->begin->taken != 0 && request->end->taken == request->begin->taken + 1;
+    for (unsigned i = 0; i < request->count; i++) {
+        struct gpm_metric *metric = &request->metrics[i];
+        metric->status = metric->number >= 60 ? NOT_SUPPORTED : OK;
+        metric->value = metric->number == 2    ? 62.5
+                        : metric->number == 5  ? 31.25
+                        : metric->number == 11 ? 0
+                        : metric->number == 20 ? 100
+                                               : 7;
+        metric->value = ordered ? metric->value : -1;
+    }
     return OK;
 }
