@@ -81,8 +81,8 @@ static const struct ss_option options[] = {
      NULL, false},
     {"clock-sync", 0, "HOST:PORT",
      "exchange pings with the recorder of another machine of the run, so that readers can align "
-     "the "
-     "clocks within microseconds; :PORT answers the others. All need one STEPSCOPE_RUN_SECRET",
+     "the clocks within microseconds. auto: they find each other by the folder that they write to; "
+     "HOST:PORT asks there, and :PORT answers, with one STEPSCOPE_RUN_SECRET on all machines",
      NULL, false},
     {"schedule", 0, "SCHEDULE",
      "record only the steps that the schedule selects, such as "
@@ -313,7 +313,6 @@ static void set_flags(const struct ss_arguments *arguments, struct ss_record_pla
     plan->output.threads = ss_arguments_has(arguments, "threads");
     plan->output.gil_only = ss_arguments_has(arguments, "gil");
     plan->output.idle = ss_arguments_has(arguments, "idle");
-    plan->record.clock_sync = ss_arguments_get(arguments, "clock-sync");
     plan->output.function_only = ss_arguments_has(arguments, "function");
     plan->output.no_lines = ss_arguments_has(arguments, "nolineno");
     plan->output.full_filenames = ss_arguments_has(arguments, "full-filenames");

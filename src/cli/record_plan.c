@@ -289,6 +289,7 @@ static enum ss_status choose_run_paths(struct ss_record_plan *plan, struct ss_er
     ss_free(plan->output_path);
     plan->output_path = ss_strdup(plan->run.folder.trace);
     plan->trace_path = ss_strdup(plan->run.folder.trace);
+    plan->record.run_folder = plan->run.folder.folder;
     plan->output.run = &plan->run;
     return SS_OK;
 }

@@ -3,7 +3,9 @@
  * Pings to the recorder of another machine, or answers to those of others: at the begin, every ten
  * seconds, and at the end. Each of the fastest is two marks on a track that names the other clock:
  * what it showed after the question was sent, and what it showed before the answer arrived. Readers
- * fit the clocks to them. Off unless requested. Nothing blocks but the last round, for a moment.
+ * fit the clocks to them. Which one asks is an option, or follows from a file in the folder of
+ * the run (clock_rendezvous.h). Off unless requested. Nothing blocks but the last round, for a
+ * moment.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -20,6 +22,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "record/clock_domain.h"
+#include "record/clock_rendezvous.h"
 #include "record/recorder.h"
 #include "record/source_registry.h"
 #include "source/clock_ping.h"
@@ -42,6 +45,11 @@ struct peer {
     uint8_t bytes[SS_PING_FRAME_BYTES];
 };
 
+struct address {
+    struct sockaddr_storage storage;
+    socklen_t length;
+};
+
 struct clock_sync {
     struct ss_record_context *context;
     struct ss_ping_key key;
@@ -49,8 +57,9 @@ struct clock_sync {
     int epoll_fd, listen_fd;
     struct ss_vec_of(struct peer *) peers; /* of the machine that answers */
     struct peer asked;                     /* of the one that asks; fd -1: not connected */
-    struct sockaddr_storage address;
-    socklen_t address_length;
+    struct address addresses[SS_RENDEZVOUS_HOSTS];
+    size_t address_count, tried;           /* the next one to connect to, modulo the count */
+    struct ss_clock_rendezvous rendezvous; /* of "auto" */
     uint64_t next_ns, number, sent_ns;
     size_t count; /* of the round */
     struct ss_ping pings[ROUND];
@@ -126,6 +135,7 @@ static void finish_round(struct clock_sync *sync)
 static void disconnect(struct clock_sync *sync)
 {
     if (sync->asked.fd >= 0) {
+        sync->tried += sync->written == 0;
         close(sync->asked.fd);
     }
     sync->asked = (struct peer){.fd = -1};
@@ -144,13 +154,16 @@ static void set_quick(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
 
+/* One address after the other, until one answers with this secret. */
 static void connect_again(struct clock_sync *sync)
 {
-    int fd = socket(sync->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const struct address *to = &sync->addresses[sync->tried % sync->address_count];
+    int fd = socket(to->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd >= 0) {
         set_quick(fd);
-        if (connect(fd, (struct sockaddr *)&sync->address, sync->address_length) != 0 &&
+        if (connect(fd, (const struct sockaddr *)&to->storage, to->length) != 0 &&
             errno != EINPROGRESS) {
+            sync->tried++;
             close(fd);
             return;
         }
@@ -336,8 +349,9 @@ static const char *resolve(struct clock_sync *sync, const char *text, bool *is_l
     if (code != 0) {
         return gai_strerror(code);
     }
-    memcpy(&sync->address, found->ai_addr, found->ai_addrlen);
-    sync->address_length = found->ai_addrlen;
+    struct address *address = &sync->addresses[sync->address_count++];
+    memcpy(&address->storage, found->ai_addr, found->ai_addrlen);
+    address->length = found->ai_addrlen;
     freeaddrinfo(found);
     return NULL;
 }
@@ -345,13 +359,13 @@ static const char *resolve(struct clock_sync *sync, const char *text, bool *is_l
 static const char *begin_listening(struct clock_sync *sync)
 {
     int yes = 1;
-    sync->listen_fd =
-        socket(sync->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const struct address *at = &sync->addresses[0];
+    sync->listen_fd = socket(at->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (sync->listen_fd < 0) {
         return strerror(errno);
     }
     setsockopt(sync->listen_fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (bind(sync->listen_fd, (struct sockaddr *)&sync->address, sync->address_length) != 0 ||
+    if (bind(sync->listen_fd, (const struct sockaddr *)&at->storage, at->length) != 0 ||
         listen(sync->listen_fd, BACKLOG) != 0) {
         return strerror(errno);
     }
@@ -368,21 +382,94 @@ static void close_all(struct clock_sync *sync)
     if (sync->listen_fd >= 0) {
         close(sync->listen_fd);
     }
+    ss_clock_rendezvous_end(&sync->rendezvous);
     close(sync->epoll_fd);
     ss_vec_fini(&sync->peers);
     ss_free(sync);
+}
+
+/* Listens at a port of the system's choice, for the case that this recorder is the first. */
+static unsigned listen_anywhere(struct clock_sync *sync)
+{
+    bool is_listening;
+    struct sockaddr_in bound = {0};
+    socklen_t length = sizeof bound;
+    if (resolve(sync, ":0", &is_listening) != NULL || begin_listening(sync) != NULL ||
+        getsockname(sync->listen_fd, (struct sockaddr *)&bound, &length) != 0) {
+        return 0;
+    }
+    return ntohs(bound.sin_port);
+}
+
+static char *folder_of(const struct ss_record_options *options)
+{
+    const char *slash = strrchr(options->path, '/');
+    if (options->run_folder != NULL) {
+        return ss_strdup(options->run_folder);
+    }
+    return slash == NULL ? ss_strdup(".")
+                         : ss_strndup(options->path, (size_t)(slash - options->path));
+}
+
+static void stop_listening(struct clock_sync *sync)
+{
+    close(sync->listen_fd); /* it was watched until now */
+    sync->listen_fd = -1;
+    sync->address_count = 0;
+}
+
+/* "auto". Returns why not, with `err` as its storage; NULL: the role is known. */
+static const char *join_others(struct clock_sync *sync, const struct ss_record_options *options,
+                               struct ss_error *err)
+{
+    struct ss_clock_rendezvous *rendezvous = &sync->rendezvous;
+    unsigned port = listen_anywhere(sync);
+    if (port == 0) {
+        return "no port can be opened to answer pings";
+    }
+    char *folder = folder_of(options);
+    enum ss_status status = ss_clock_rendezvous_join(folder, &sync->own, port, rendezvous, err);
+    ss_free(folder);
+    if (status != SS_OK || rendezvous->role != SS_RENDEZVOUS_ANSWER) {
+        stop_listening(sync);
+    }
+    for (size_t i = 0; rendezvous->role == SS_RENDEZVOUS_ASK && i < rendezvous->host_count; i++) {
+        char address[SS_RENDEZVOUS_HOST_BYTES + 8];
+        bool is_listening;
+        snprintf(address, sizeof address, "%s:%u", rendezvous->hosts[i], rendezvous->port);
+        resolve(sync, address, &is_listening);
+    }
+    ss_ping_key_make(rendezvous->secret, &sync->key);
+    bool unaddressed =
+        status == SS_OK && rendezvous->role == SS_RENDEZVOUS_ASK && sync->address_count == 0;
+    return status != SS_OK ? err->message
+           : unaddressed   ? "the file of the run names no address"
+                           : NULL;
+}
+
+/* "HOST:PORT" or ":PORT". Returns why not. */
+static const char *join_named(struct clock_sync *sync, const char *address)
+{
+    const char *secret = getenv("STEPSCOPE_RUN_SECRET");
+    bool is_listening = false;
+    if (secret == NULL || !ss_ping_key_make(secret, &sync->key)) {
+        return "STEPSCOPE_RUN_SECRET is missing or has less than 16 characters: give all recorders "
+               "of the run one";
+    }
+    const char *why = resolve(sync, address, &is_listening);
+    return why == NULL && is_listening ? begin_listening(sync) : why;
 }
 
 static enum ss_source_state start(const struct ss_source_setup *setup, void **source, char *reason)
 {
     struct ss_recorder *recorder = setup->recorder;
     const char *address = recorder->options->clock_sync, *why = NULL;
-    const char *secret = getenv("STEPSCOPE_RUN_SECRET");
-    bool is_listening = false;
+    struct ss_error err = {0};
     if (address == NULL) {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "not requested (--clock-sync)");
         return SS_SOURCE_NOT_REQUESTED;
     }
+    bool is_auto = strcmp(address, "auto") == 0;
     struct clock_sync *sync = ss_alloc_zero(1, sizeof *sync);
     sync->context = &recorder->context;
     sync->listen_fd = sync->asked.fd = -1;
@@ -390,19 +477,18 @@ static enum ss_source_state start(const struct ss_source_setup *setup, void **so
     ss_record_clock_domain_read(&sync->own);
     if (recorder->context.follows_schedule) {
         why = "a recording with a schedule writes none";
-    } else if (secret == NULL || !ss_ping_key_make(secret, &sync->key)) {
-        why = "STEPSCOPE_RUN_SECRET is missing or has less than 16 characters: give all recorders "
-              "of the run one";
     } else {
-        why = resolve(sync, address, &is_listening);
+        why = is_auto ? join_others(sync, recorder->options, &err) : join_named(sync, address);
     }
-    why = why == NULL && is_listening ? begin_listening(sync) : why;
-    if (why != NULL) {
-        snprintf(reason, SS_SOURCE_REASON_BYTES, "%s: %s", address, why);
+    bool is_covered = why == NULL && sync->listen_fd < 0 && sync->address_count == 0;
+    if (why != NULL || is_covered) {
+        snprintf(reason, SS_SOURCE_REASON_BYTES, "%s: %.*s", address, SS_SOURCE_REASON_BYTES - 64,
+                 is_covered ? "another recorder of this machine does it" : why);
         close_all(sync);
-        return SS_SOURCE_NOT_AVAILABLE;
+        return is_covered ? SS_SOURCE_NOT_REQUESTED : SS_SOURCE_NOT_AVAILABLE;
     }
-    snprintf(reason, SS_SOURCE_REASON_BYTES, is_listening ? "answers at %s" : "asks %s", address);
+    snprintf(reason, SS_SOURCE_REASON_BYTES, sync->listen_fd >= 0 ? "answers at %s" : "asks %s",
+             address);
     *source = sync;
     return SS_SOURCE_RUNS;
 }

@@ -8,6 +8,7 @@ import shlex
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 from interpreters import WORKLOADS
@@ -100,11 +101,12 @@ def test_the_slow_rank_is_found_over_machines(stepscope, machines):
     assert {row["clock_error_ns"] for row in rows if row["ranks"] == 2} == {0}
 
 
-def run_pings(stepscope, python, folder, secrets):
-    (folder / "run").mkdir()
+def run_pings(stepscope, python, folder, secrets, addresses=None):
+    (folder / "run").mkdir(exist_ok=True)
     port = free_port()
-    addresses = [f":{port}", f"127.0.0.1:{port}"]
+    addresses = addresses or [f":{port}", f"127.0.0.1:{port}"]
     scripts = [f"export STEPSCOPE_RUN_SECRET={secrets[node]}\n" +
+               f"sleep {node / 2}\n" +
                PING.format(boot=BOOT.format(node + 1), folder=folder, node=node,
                            stepscope=stepscope.path, python=python, address=addresses[node],
                            seconds=4 - 2 * node) for node in (0, 1)]
@@ -120,6 +122,56 @@ def test_pings_align_machines_without_collectives(stepscope, python, tmp_path):
     assert abs(clock["offset_ns"] + AHEAD_S * 10**9) <= clock["error_ns"] < 5e6
     text = stepscope("info", tmp_path / "run" / "node1.pftrace").stdout
     assert "pings recorded" in text
+
+
+def test_recorders_of_a_folder_find_each_other(stepscope, python, tmp_path):
+    check_namespaces()
+    clock = run_pings(stepscope, python, tmp_path, ["", ""], ["auto", "auto"])
+    assert clock["mapping"] == "by pings" and clock["bounds"] >= 8
+    assert abs(clock["offset_ns"] + AHEAD_S * 10**9) <= clock["error_ns"] < 5e6
+    assert sorted(one.name for one in (tmp_path / "run").iterdir()) == ["node0.pftrace", "node1.pftrace"]
+
+
+def reason_of(stepscope, path):
+    sources = json.loads(stepscope("info", path, "--format", "json").stdout)["files"][0]["sources"]
+    return next(one for one in sources if one["name"] == "clock-sync")["reason"]
+
+
+def test_one_recorder_of_a_machine_answers_and_a_killed_one_is_replaced(stepscope, python, tmp_path):
+    short = [python, "-S", "-c", "import time; time.sleep(0.3)"]
+    rendezvous = tmp_path / ".clock-sync"
+    first = subprocess.Popen([stepscope.path, "record", "-q", "--clock-sync", "auto", "-o",
+                              tmp_path / "a.pftrace", "--", python, "-S", "-c", "input()"],
+                             stdin=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not rendezvous.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert rendezvous.stat().st_mode & 0o777 == 0o600
+    stepscope("record", "-q", "--clock-sync", "auto", "-o", tmp_path / "b.pftrace", "--", *short)
+    assert reason_of(stepscope, tmp_path / "b.pftrace") == "auto: another recorder of this machine does it"
+    text = rendezvous.read_text()
+    first.communicate(b"\n", timeout=60)
+    assert not rendezvous.exists()
+    fields = text.split("\n")
+    fields[1] = fields[1].rsplit(" ", 1)[0] + " 999999999"  # a process that is no more
+    rendezvous.touch(mode=0o600)
+    rendezvous.write_text("\n".join(fields))
+    stepscope("record", "-q", "--clock-sync", "auto", "-o", tmp_path / "c.pftrace", "--", *short)
+    assert reason_of(stepscope, tmp_path / "c.pftrace") == "answered 0 pings"
+
+
+@pytest.mark.parametrize("text,mode,words", [
+    ("nonsense", 0o600, "it is not what a recorder wrote: remove it"),
+    ("", 0o600, "it cannot be read: remove it"),
+    ("stepscope clock-sync 1\nb 7 1\n80 s\n127.0.0.1\n", 0o644, "not a private file of this user"),
+    ("stepscope clock-sync 1\nb 7 1\n99999 s\n127.0.0.1\n", 0o600, "not what a recorder wrote"),
+    ("stepscope clock-sync 1\nb 7 1\n80 " + "a" * 4000, 0o600, "not what a recorder wrote")])
+def test_a_hostile_rendezvous_file_is_refused(stepscope, python, tmp_path, text, mode, words):
+    rendezvous, out = tmp_path / ".clock-sync", tmp_path / "t.pftrace"
+    rendezvous.write_text(text)
+    rendezvous.chmod(mode)
+    stepscope("record", "-q", "--clock-sync", "auto", "-o", out, "--", python, "-S", "-c", "pass")
+    assert words in reason_of(stepscope, out)
 
 
 def test_pings_with_another_secret_are_refused(stepscope, python, tmp_path):
