@@ -20,7 +20,7 @@
 
 #define SIM_API __attribute__((visibility("default")))
 
-enum { SIM_MOST_DEVICES = 8, SIM_MOST_THREADS = 1024 };
+enum { SIM_MOST_DEVICES = 8, SIM_MOST_THREADS = 1024, SIM_MOST_ARGUMENTS = 4 };
 
 /* Results, with the values that they have in CUDA's runtime and driver alike. */
 enum sim_result {
@@ -49,6 +49,7 @@ enum sim_fault {
     SIM_EXHAUSTED_BUFFERS = 1 << 5, /* no room on the device: kernels have start = end = 0 */
     SIM_NO_NULL_BUFFERS = 1 << 6,   /* a client that returns no buffer crashes, as before 12.9 */
     SIM_SLOW_FLUSH = 1 << 7,        /* each flush takes 300 ms */
+    SIM_WRONG_CLOCK = 1 << 8,       /* the times of a device's work are 5 ms too early */
 };
 
 struct sim_settings {
@@ -156,9 +157,22 @@ SIM_API uint64_t sim_free_bytes(const struct sim_device *device);
 
 /* --- kernels --- */
 
+struct sim_kernel;
+struct sim_work;
+
+/* A kernel that the simulation carries out (known.c). */
+struct sim_known {
+    const char *name;
+    unsigned arguments; /* of 64 bits each */
+    uint64_t (*duration_ns)(const struct sim_kernel *kernel);
+    void (*effect)(const struct sim_work *work); /* NULL: none */
+};
+
 struct sim_function {
     const char *name; /* mangled */
     uint64_t duration_ns;
+    const struct sim_known *known; /* NULL: computes nothing */
+    bool has_duration;             /* a pattern's, which goes before the known kernel's */
     struct sim_function *next;
     int max_dynamic_shared;
 };
@@ -179,6 +193,7 @@ struct sim_kernel {
     struct sim_function *function;
     uint32_t grid[3], block[3], cluster[3];
     uint32_t dynamic_shared;
+    uint64_t arguments[SIM_MOST_ARGUMENTS]; /* of a known kernel */
 };
 struct sim_copy {
     enum sim_copy_kind kind;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGEST_RECORD = 256, LOST_EVERY = 10 };
+enum { LARGEST_RECORD = 256, LOST_EVERY = 10, WRONG_BY_NS = 5000000 };
 
 /* Bytes of the records whose form has changed. */
 static const struct sizes {
@@ -64,6 +64,12 @@ size_t cupti_record_size(unsigned kind)
     default:
         return 0;
     }
+}
+
+/* Of the work of a device. */
+static uint64_t work_time(uint64_t ns)
+{
+    return cupti_time(sim_has_fault(SIM_WRONG_CLOCK) ? ns - WRONG_BY_NS : ns);
 }
 
 /* Cuts or pads the record to the size of the simulated version. */
@@ -122,9 +128,9 @@ static void write_kernel(const struct sim_work *work, unsigned kind)
     const struct sim_kernel *kernel = &work->kernel;
     bool is_exhausted = sim_has_fault(SIM_EXHAUSTED_BUFFERS);
     fake_Kernel record = {.kind = (CUpti_ActivityKind)kind,
-                          .start = is_exhausted ? 0 : cupti_time(work->start_ns),
-                          .end = is_exhausted ? 0 : cupti_time(work->end_ns),
-                          .completed = is_exhausted ? 0 : cupti_time(work->end_ns),
+                          .start = is_exhausted ? 0 : work_time(work->start_ns),
+                          .end = is_exhausted ? 0 : work_time(work->end_ns),
+                          .completed = is_exhausted ? 0 : work_time(work->end_ns),
                           .deviceId = work->device,
                           .contextId = work->context,
                           .streamId = work->stream,
@@ -171,8 +177,8 @@ static void write_copy(const struct sim_work *work)
                           .dstKind = memory_kind(copy->to_kind),
                           .flags = copy->is_async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0,
                           .bytes = copy->width * copy->height,
-                          .start = cupti_time(work->start_ns),
-                          .end = cupti_time(work->end_ns),
+                          .start = work_time(work->start_ns),
+                          .end = work_time(work->end_ns),
                           .deviceId = work->device,
                           .contextId = work->context,
                           .streamId = work->stream,
@@ -191,8 +197,8 @@ static void write_peer_copy(const struct sim_work *work)
                               .dstKind = memory_kind(copy->to_kind),
                               .flags = copy->is_async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0,
                               .bytes = copy->width * copy->height,
-                              .start = cupti_time(work->start_ns),
-                              .end = cupti_time(work->end_ns),
+                              .start = work_time(work->start_ns),
+                              .end = work_time(work->end_ns),
                               .deviceId = work->device,
                               .contextId = work->context,
                               .streamId = work->stream,
@@ -211,8 +217,8 @@ static void write_set(const struct sim_work *work)
     fake_Memset record = {.kind = CUPTI_ACTIVITY_KIND_MEMSET,
                           .value = work->set.value,
                           .bytes = work->set.width * work->set.height,
-                          .start = cupti_time(work->start_ns),
-                          .end = cupti_time(work->end_ns),
+                          .start = work_time(work->start_ns),
+                          .end = work_time(work->end_ns),
                           .deviceId = work->device,
                           .contextId = work->context,
                           .streamId = work->stream,
@@ -228,8 +234,8 @@ static void write_graph(const struct sim_work *work)
 {
     fake_GraphTrace record = {.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
                               .correlationId = work->correlation,
-                              .start = cupti_time(work->start_ns),
-                              .end = cupti_time(work->end_ns),
+                              .start = work_time(work->start_ns),
+                              .end = work_time(work->end_ns),
                               .deviceId = work->device,
                               .graphId = work->graph,
                               .contextId = work->context,

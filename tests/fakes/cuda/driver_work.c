@@ -14,12 +14,44 @@ static CUresult as_result(enum sim_result result)
     return (CUresult)result; /* the same numbers */
 }
 
-/* --- modules: a kernel has the name that it is asked for by --- */
+/* --- modules: a kernel has the name that it is asked for by, which PTX has to declare --- */
+
+struct CUmod_st {
+    char *ptx; /* NULL: another form */
+};
+
+static CUmodule new_module(const char *image)
+{
+    static const char begin[] = ".version";
+    CUmodule module = calloc(1, sizeof *module);
+    if (module == NULL) {
+        abort();
+    }
+    module->ptx = strncmp(image, begin, strlen(begin)) == 0 ? strdup(image) : NULL;
+    return module;
+}
+
+static bool declares(const struct CUmod_st *module, const char *name)
+{
+    static const char entry[] = ".entry ";
+    size_t length = strlen(name);
+    const char *at = module->ptx;
+    while (at != NULL && (at = strstr(at, entry)) != NULL) {
+        at += strlen(entry);
+        if (strncmp(at, name, length) == 0 && at[length] == '(') {
+            return true;
+        }
+    }
+    return module->ptx == NULL;
+}
 
 CUresult impl_cuModuleLoadData(CUmodule *module, const void *image)
 {
-    *module = (CUmodule)(uintptr_t)image;
-    return image != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (image == NULL) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    *module = new_module(image);
+    return CUDA_SUCCESS;
 }
 
 CUresult impl_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
@@ -41,19 +73,27 @@ CUresult impl_cuModuleLoad(CUmodule *module, const char *fname)
     if (access(fname, R_OK) != 0) {
         return CUDA_ERROR_FILE_NOT_FOUND;
     }
-    *module = (CUmodule)(void *)sim_function_named(fname); /* any handle */
+    *module = new_module("");
     return CUDA_SUCCESS;
 }
 
 CUresult impl_cuModuleUnload(CUmodule hmod)
 {
-    return hmod != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    if (hmod == NULL) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    free(hmod->ptx);
+    free(hmod);
+    return CUDA_SUCCESS;
 }
 
 CUresult impl_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
 {
     if (hmod == NULL || name == NULL) {
         return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!declares(hmod, name)) {
+        return CUDA_ERROR_NOT_FOUND;
     }
     *hfunc = (CUfunction)(void *)sim_function_named(name);
     return CUDA_SUCCESS;
@@ -71,13 +111,12 @@ CUresult impl_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_opti
     (void)libraryOptions;
     (void)libraryOptionValues;
     (void)numLibraryOptions;
-    *library = (CUlibrary)(uintptr_t)code;
-    return code != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return impl_cuModuleLoadData((CUmodule *)(void *)library, code);
 }
 
 CUresult impl_cuLibraryUnload(CUlibrary library)
 {
-    return library != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return impl_cuModuleUnload((CUmodule)(void *)library);
 }
 
 CUresult impl_cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
@@ -135,7 +174,6 @@ CUresult impl_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int g
                              unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
                              void **kernelParams, void **extra)
 {
-    (void)kernelParams;
     (void)extra;
     if (f == NULL) {
         return CUDA_ERROR_INVALID_HANDLE;
@@ -144,6 +182,10 @@ CUresult impl_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int g
                                 .grid = {gridDimX, gridDimY, gridDimZ},
                                 .block = {blockDimX, blockDimY, blockDimZ},
                                 .dynamic_shared = sharedMemBytes};
+    const struct sim_known *known = kernel.function->known;
+    for (unsigned i = 0; known != NULL && i < known->arguments; i++) {
+        memcpy(&kernel.arguments[i], kernelParams[i], sizeof kernel.arguments[i]);
+    }
     return as_result(sim_launch(sim_stream(hStream), &kernel));
 }
 

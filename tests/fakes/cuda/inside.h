@@ -71,6 +71,7 @@ void sim_queue(const struct sim_work *work);
 /* Fills what a stream and the current call know of a work. */
 void sim_describe(struct sim_stream *stream, struct sim_work *work);
 uint64_t sim_work_duration(const struct sim_work *work);
+const struct sim_known *sim_known_kernel(const char *name); /* NULL: not known */
 /* Adds the work to the graph that the stream is captured into; the node's id. */
 uint64_t sim_capture_work(struct sim_stream *stream, const struct sim_work *work);
 

@@ -182,7 +182,7 @@ int nccl_launch(const struct operation *operation, void *stream)
     name_kernel(operation, name);
     *pending = (struct pending){*operation, duration_of(operation, name)};
     struct sim_function *function = sim_function_named(name);
-    struct sim_kernel kernel = {function, {2, 1, 1}, {544, 1, 1}, {0, 0, 0}, 0};
+    struct sim_kernel kernel = {.function = function, .grid = {2, 1, 1}, .block = {544, 1, 1}};
     struct sim_open open = {operation->function == SEND      ? poll_send
                             : operation->function == RECEIVE ? poll_receive
                                                              : poll_collective,

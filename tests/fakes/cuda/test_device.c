@@ -254,7 +254,8 @@ static void what_follows_an_unknown_end_is_deferred(void **state)
 {
     cudaStream_t a = new_stream(cudaStreamNonBlocking), b = new_stream(cudaStreamNonBlocking);
     struct partner partner = {0};
-    struct sim_kernel kernel = {sim_function_named("awaits"), {1, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0};
+    struct sim_kernel kernel = {
+        .function = sim_function_named("awaits"), .grid = {1, 1, 1}, .block = {32, 1, 1}};
     cudaEvent_t event;
     (void)state;
     cudaEventCreate(&event);

@@ -130,6 +130,24 @@ static void return_no_buffer(void)
     cuptiActivityFlushAll(0);
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void find_wrong_clock(void)
+{
+    CHECK(cuptiActivityRegisterTimestampCallback(now_ns) == CUPTI_SUCCESS);
+    start_client();
+    uint64_t before_ns = now_ns();
+    launch_many(1);
+    cuptiActivityFlushAll(0);
+    const fake_Kernel *record = client_record(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 0);
+    CHECK(record->start < before_ns && record->end - record->start == 20000);
+}
+
 static void find_slow_flush(void)
 {
     struct timespec before, after;
@@ -149,7 +167,7 @@ static const struct fault {
     {"busy-owner", find_busy_owner},       {"no-driver", find_no_driver},
     {"refused-clock", find_refused_clock}, {"lost-records", find_lost_records},
     {"late-records", find_late_records},   {"exhausted-buffers", find_exhausted_buffers},
-    {"slow-flush", find_slow_flush},
+    {"slow-flush", find_slow_flush},       {"wrong-clock", find_wrong_clock},
 };
 
 static void each_fault_is_seen(void **state)

@@ -162,10 +162,16 @@ void sim_start(struct sim_stream *stream, struct sim_work *work, uint64_t durati
     sim_queue(work);
 }
 
+static bool is_known_kernel(const struct sim_work *work)
+{
+    return work->kind == SIM_KERNEL && work->kernel.function->known != NULL &&
+           work->kernel.function->known->effect != NULL;
+}
+
 void sim_queue(const struct sim_work *work)
 {
-    bool has_effect =
-        work->kind == SIM_COPY || work->kind == SIM_SET || work->kind == SIM_HOST_CALL;
+    bool has_effect = work->kind == SIM_COPY || work->kind == SIM_SET ||
+                      work->kind == SIM_HOST_CALL || is_known_kernel(work);
     bool has_record = work->kind != SIM_HOST_CALL && work->kind != SIM_EMPTY;
     sim_start_device_thread();
     if (has_effect) {

@@ -33,6 +33,8 @@ struct sim_function *sim_function_named(const char *name)
             abort();
         }
         function->duration_ns = sim_duration_ns(name);
+        function->known = sim_known_kernel(name);
+        function->has_duration = sim_has_duration(name);
         function->next = *bucket;
         *bucket = function;
     }
@@ -105,11 +107,18 @@ static uint64_t copy_rate(const struct sim_copy *copy)
     }
 }
 
+static uint64_t kernel_duration(const struct sim_kernel *kernel)
+{
+    const struct sim_function *function = kernel->function;
+    return function->known != NULL && !function->has_duration ? function->known->duration_ns(kernel)
+                                                              : function->duration_ns;
+}
+
 uint64_t sim_work_duration(const struct sim_work *work)
 {
     switch (work->kind) {
     case SIM_KERNEL:
-        return work->kernel.function->duration_ns;
+        return kernel_duration(&work->kernel);
     case SIM_COPY:
         return COPY_LATENCY_NS +
                at_rate(work->copy.width * work->copy.height, copy_rate(&work->copy));
@@ -291,6 +300,9 @@ static void set_rows(const struct sim_set *set)
 void sim_run_effect(struct sim_work *work)
 {
     switch (work->kind) {
+    case SIM_KERNEL:
+        work->kernel.function->known->effect(work);
+        break;
     case SIM_COPY:
         copy_rows(work->copy.to, work->copy.to_pitch, work->copy.from, work->copy.from_pitch,
                   work->copy.width, work->copy.height);
