@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <jansson.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/env.h"
 #include "base/terminal.h"
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/doctor_checks.h"
+#include "cli/doctor_gpu.h"
+#include "cli/doctor_gpu_work.h"
+#include "cli/doctor_text.h"
 #include "platform/runtime_library.h"
 #include "record/injection.h"
 #include "record/ranks.h"
 #include "record/ring_directory.h"
 #include "record/source_registry.h"
 
-enum { MAX_FINDINGS = 32, NAME_COLUMN = 10, TEXT_COLUMN = 31 };
+enum { MAX_FINDINGS = 32 };
 
 static const char *const level_names[] = {"ok", "limited", "no", "-"};
 static const enum ss_style level_styles[] = {SS_STYLE_GREEN, SS_STYLE_YELLOW, SS_STYLE_RED,
@@ -96,43 +97,13 @@ static size_t examine(struct ss_check *findings)
     return count;
 }
 
-/* Breaks at blanks so that the text stays in its column. */
-static void print_text(const char *text, int width)
-{
-    int column = 0;
-    while (*text != '\0') {
-        int word = (int)strcspn(text, " ");
-        if (column > 0 && column + 1 + word > width) {
-            fprintf(ss_stdout(), "\n%*s", TEXT_COLUMN, "");
-            column = 0;
-        } else if (column > 0) {
-            fputc(' ', ss_stdout());
-            column++;
-        }
-        fprintf(ss_stdout(), "%.*s", word, text);
-        column += word;
-        text += word + (text[word] == ' ');
-    }
-    fputc('\n', ss_stdout());
-}
-
 static void show_text(const struct ss_check *findings, size_t count, bool works)
 {
-    bool colour = ss_cli_use_colour(STDOUT_FILENO);
-    int width = ss_cli_terminal_width(STDOUT_FILENO) - TEXT_COLUMN - 1;
-    width = width < 40 ? 40 : width > 90 ? 90 : width;
     for (size_t i = 0; i < count; i++) {
         const struct ss_check *finding = &findings[i];
-        fprintf(ss_stdout(), "%s%-*s%s%-*s", colour ? ss_style(level_styles[finding->verdict]) : "",
-                NAME_COLUMN, level_names[finding->verdict], colour ? SS_OFF : "",
-                TEXT_COLUMN - NAME_COLUMN, finding->name);
-        print_text(finding->text, width);
-        if (finding->fix[0] != '\0') {
-            fprintf(ss_stdout(), "%*s", TEXT_COLUMN, "");
-            char fix[sizeof finding->fix + 8];
-            snprintf(fix, sizeof fix, "fix: %s", finding->fix);
-            print_text(fix, width);
-        }
+        ss_doctor_print_line(&(struct ss_doctor_line){level_names[finding->verdict],
+                                                      level_styles[finding->verdict], finding->name,
+                                                      finding->text, finding->fix});
     }
     fprintf(ss_stdout(), "\n%s\n",
             works ? "Recording works here: stepscope record -- python train.py"
@@ -168,6 +139,13 @@ static int run(const struct ss_arguments *arguments)
     if (arguments->positional_count > 0) {
         return ss_cli_usage(arguments, "takes no argument, not \"%s\"", arguments->positional[0]);
     }
+    if (ss_arguments_has(arguments, "gpu-work")) {
+        return ss_gpu_work_run(ss_arguments_get(arguments, "gpu-work"),
+                               ss_arguments_has(arguments, "gpu-burst"));
+    }
+    if (ss_arguments_has(arguments, "gpu")) {
+        return ss_doctor_gpu(arguments, format == 1);
+    }
     struct ss_check findings[MAX_FINDINGS];
     size_t count = examine(findings);
     /* The first finding alone decides whether recording works; a full folder is a separate finding,
@@ -186,7 +164,13 @@ static int run(const struct ss_arguments *arguments)
 }
 
 static const struct ss_option options[] = {
+    {"gpu", 0, NULL,
+     "run kernels of known cost on the first CUDA device, record them, and say which claims of a "
+     "recording hold on this machine; takes some 10 s",
+     NULL, false},
     {"format", 0, "text|json", "output format (default text)", NULL, false},
+    {"gpu-work", 0, "FILE", "be the program that --gpu records", NULL, true},
+    {"gpu-burst", 0, NULL, "with --gpu-work: only a burst of launches", NULL, true},
     {0},
 };
 
@@ -195,6 +179,8 @@ static const char *const examples[] = {
     "what works on this machine, and the fix for what does not",
     "stepscope doctor --format json",
     "the same as JSON, for a script; the exit status is 0 when recording works",
+    "stepscope doctor --gpu",
+    "which claims about the work of devices hold here; the exit status is 0 when none fails",
     NULL,
 };
 
@@ -206,7 +192,11 @@ const struct ss_command ss_command_doctor = {
         "Tests what a recording needs: reading the memory of a child and of another process, "
         "notification of new processes, the clock, folders, Python versions. Each line says ok, "
         "limited or no, the reason, and the fix.\nThe exit status is 0 when a program can be "
-        "recorded, else 1.",
+        "recorded, else 1.\nWith --gpu it tests recordings of devices instead: a program of known "
+        "cost runs alone and recorded, and what was recorded is compared with what was asked for "
+        "and with the device's own timer. Each line says that a claim holds or fails, or that it "
+        "could not be measured, and why. The exit status is 0 when none fails, 1 when one does, "
+        "and 4 when there is no device.",
     .options = options,
     .examples = examples,
     .run = run,
