@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/blame.h"
 
+#include <math.h>
+
+#include "analysis/mean_error.h"
 #include "base/alloc.h"
 
 /* A wait of a rank, and which process counts for it. */
@@ -11,11 +14,18 @@ struct wait {
 
 struct waits ss_vec_of(struct wait);
 
+/* What a collective inflicts: by the rank that is last, and through it by another one. */
+struct inflicted {
+    uint32_t last, culprit;
+    uint64_t own_ns, through_ns;
+};
+
 struct scan {
     struct ss_blame *blame;
     const struct ss_model *model;
     const struct ss_collectives *collectives;
-    struct waits *waits; /* by process, in order of their end */
+    struct waits *waits;                     /* by process, in order of their end */
+    struct ss_vec_of(struct inflicted) rows; /* those that count, in order */
 };
 
 /* What `process` waited in other groups since it last left a collective of this one, as far as it
@@ -65,7 +75,7 @@ static struct inherited find_inherited(const struct scan *scan, size_t row, uint
     return inherited;
 }
 
-static uint32_t blame_last(const struct scan *scan, size_t row)
+static uint32_t blame_last(struct scan *scan, size_t row)
 {
     const struct ss_collective *collective = &scan->collectives->rows.data[row];
     struct ss_rank_waits *ranks = scan->blame->ranks;
@@ -77,6 +87,9 @@ static uint32_t blame_last(const struct scan *scan, size_t row)
     ranks[collective->last].inflicted_ns += others * (behind_ns - not_own_ns);
     ranks[collective->last].inherited_ns += others * not_own_ns;
     ranks[inherited.culprit].inflicted_ns += inherited.culprit != 0 ? others * not_own_ns : 0;
+    ss_vec_push(&scan->rows,
+                (struct inflicted){collective->last, inherited.culprit,
+                                   others * (behind_ns - not_own_ns), others * not_own_ns});
     return 2 * not_own_ns > behind_ns ? inherited.culprit : collective->last;
 }
 
@@ -98,7 +111,7 @@ static void add_waits(const struct scan *scan, const struct ss_collective *colle
     }
 }
 
-static void scan_row(const struct scan *scan, size_t row, bool only_steady)
+static void scan_row(struct scan *scan, size_t row, bool only_steady)
 {
     const struct ss_collective *collective = &scan->collectives->rows.data[row];
     struct ss_blame *blame = scan->blame;
@@ -111,10 +124,36 @@ static void scan_row(const struct scan *scan, size_t row, bool only_steady)
     if (counts && ss_collective_is_resolved(collective)) {
         culprit = blame_last(scan, row);
         blame->culprits[row] = culprit;
-    } else {
-        blame->unresolved += counts;
+    } else if (counts) {
+        blame->unresolved++;
+        ss_vec_push(&scan->rows, (struct inflicted){0});
     }
     add_waits(scan, collective, culprit, counts);
+}
+
+static double excess_in(const struct scan *scan, const struct inflicted *row, size_t ranks)
+{
+    uint64_t all_ns = row->own_ns + (row->culprit != 0 ? row->through_ns : 0);
+    uint64_t most_ns = (row->last == scan->blame->most ? row->own_ns : 0) +
+                       (row->culprit == scan->blame->most ? row->through_ns : 0);
+    return (double)most_ns - (double)(all_ns - most_ns) / (double)(ranks - 1);
+}
+
+static void find_excess(struct scan *scan)
+{
+    struct ss_blame *blame = scan->blame;
+    size_t ranks = scan->collectives->ranks, count = scan->rows.count;
+    blame->excess_error_ns = NAN;
+    if (blame->most == 0 || ranks < 2) {
+        return;
+    }
+    double *values = ss_alloc_zero(count + 1, sizeof *values);
+    for (size_t i = 0; i < count; i++) {
+        values[i] = excess_in(scan, &scan->rows.data[i], ranks);
+        blame->excess_ns += values[i] / (double)count;
+    }
+    blame->excess_error_ns = ss_mean_error(values, count);
+    ss_free(values);
 }
 
 void ss_blame_init(struct ss_blame *blame, const struct ss_model *model,
@@ -135,6 +174,8 @@ void ss_blame_init(struct ss_blame *blame, const struct ss_model *model,
         }
         ss_vec_fini(&scan.waits[i]);
     }
+    find_excess(&scan);
+    ss_vec_fini(&scan.rows);
     ss_free(scan.waits);
 }
 

@@ -7,7 +7,11 @@
  * blamed.
  *
  * Only whole collectives count, only where the last rank is behind by more than the error of the
- * clocks, and of the waits only those that are longer than it. Pure. Borrows the collectives.
+ * clocks, and of the waits only those that are longer than it.
+ *
+ * Some rank is last in each collective, also where all are equally fast. So the rank that inflicted
+ * most is compared with the mean of the others, collective by collective: its excess, and the error
+ * of that. Pure. Borrows the collectives.
  */
 #ifndef SS_ANALYSIS_BLAME_H
 #define SS_ANALYSIS_BLAME_H
@@ -23,10 +27,12 @@ struct ss_rank_waits {
 
 struct ss_blame {
     struct ss_rank_waits *ranks; /* by process of the model */
-    uint32_t *culprits;    /* by row of the collectives: process that most counts for; 0: none */
-    uint64_t unresolved;   /* collectives in which nothing may be said of the last rank */
-    uint64_t inflicted_ns; /* by all */
-    uint32_t most;         /* process that inflicted most; 0: none */
+    uint32_t *culprits;     /* by row of the collectives: process that most counts for; 0: none */
+    uint64_t unresolved;    /* collectives in which nothing may be said of the last rank */
+    uint64_t inflicted_ns;  /* by all */
+    uint32_t most;          /* process that inflicted most; 0: none */
+    double excess_ns;       /* per collective: what it inflicted beyond the mean of the others */
+    double excess_error_ns; /* half width of the 95 % interval; NAN: too few collectives */
 };
 
 /* `only_steady`: of steady-state steps. */

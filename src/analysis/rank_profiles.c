@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/rank_profiles.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "analysis/collective_table.h"
 #include "analysis/distribution.h"
 #include "analysis/program_facts.h"
+#include "analysis/rule_limits.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
 
@@ -211,9 +213,34 @@ void ss_rank_profiles_fini(struct ss_rank_profiles *profiles)
     ss_vec_fini(&profiles->rows);
 }
 
+/* Few steps are stated as they are. */
+static bool is_by_chance(const struct ss_rank_profiles *profiles, const struct ss_rank_profile *row)
+{
+    const struct ss_blame *blame = &profiles->blame;
+    bool is_judged = !profiles->has_steps || row->steps >= SS_LIMIT_FEWEST_STEPS;
+    return is_judged && !isnan(blame->excess_error_ns) &&
+           blame->excess_ns < SS_LIMIT_SLOW_RANK_ERRORS * blame->excess_error_ns;
+}
+
+static bool is_small(const struct ss_rank_profiles *profiles, const struct ss_rank_profile *row)
+{
+    uint64_t cost_ns = ss_rank_profiles_cost_ns(profiles, row);
+    return row->step_ns > 0 && 100 * cost_ns < SS_LIMIT_FINDING_PERCENT * row->step_ns;
+}
+
 const struct ss_rank_profile *ss_rank_profiles_slowest(const struct ss_rank_profiles *profiles)
 {
-    return profiles->blame.most != 0 ? ss_rank_profile_of(profiles, profiles->blame.most) : NULL;
+    const struct ss_rank_profile *row =
+        profiles->blame.most != 0 ? ss_rank_profile_of(profiles, profiles->blame.most) : NULL;
+    return row != NULL && !is_by_chance(profiles, row) && !is_small(profiles, row) ? row : NULL;
+}
+
+uint64_t ss_rank_profiles_cost_ns(const struct ss_rank_profiles *profiles,
+                                  const struct ss_rank_profile *row)
+{
+    uint64_t others = profiles->rows.count - 1;
+    uint64_t all_ns = profiles->blame.ranks[row->process].inflicted_ns;
+    return others > 0 ? ss_rank_profiles_per_step(profiles, all_ns) / others : 0;
 }
 
 uint64_t ss_rank_profiles_per_step(const struct ss_rank_profiles *profiles, uint64_t sum_ns)

@@ -41,8 +41,13 @@ void ss_rank_profiles_fini(struct ss_rank_profiles *profiles);
 /* NULL: the process is no rank. */
 const struct ss_rank_profile *ss_rank_profile_of(const struct ss_rank_profiles *profiles,
                                                  uint32_t process);
-/* The rank that made the others wait most; NULL: none did, or it cannot be said. */
+/* The rank that made the others wait most; NULL: none did, it cannot be said, or chance explains
+ * it.
+ */
 const struct ss_rank_profile *ss_rank_profiles_slowest(const struct ss_rank_profiles *profiles);
+/* What the rank makes each other one wait, per step. */
+uint64_t ss_rank_profiles_cost_ns(const struct ss_rank_profiles *profiles,
+                                  const struct ss_rank_profile *row);
 /* A sum over the steps of all ranks, per step of one rank. */
 uint64_t ss_rank_profiles_per_step(const struct ss_rank_profiles *profiles, uint64_t sum_ns);
 

@@ -19,30 +19,12 @@ static void add_rank(const struct ss_rank_profile *row, const struct ss_model *m
     }
 }
 
-/* Steps of the rank with most of them: what all ranks waited is spread over them. */
-static uint64_t steps_of(const struct ss_rank_profiles *profiles)
-{
-    uint64_t most = 0;
-    for (size_t i = 0; i < profiles->rows.count; i++) {
-        most = profiles->rows.data[i].steps > most ? profiles->rows.data[i].steps : most;
-    }
-    return most;
-}
-
-/* Per step of one other rank. */
-static uint64_t cost_ns(const struct ss_rank_profiles *profiles, const struct ss_rank_profile *row)
-{
-    uint64_t steps = steps_of(profiles), others = profiles->rows.count - 1;
-    uint64_t all_ns = profiles->blame.ranks[row->process].inflicted_ns;
-    return steps > 0 && others > 0 ? all_ns / steps / others : 0;
-}
-
 static void add_slowest(const struct ss_rank_profiles *profiles,
                         const struct ss_report_parts *parts, const struct ss_rank_profile *row,
                         struct ss_sentence *out)
 {
     const struct ss_model *model = parts->selection->model;
-    uint64_t per_step_ns = cost_ns(profiles, row);
+    uint64_t per_step_ns = ss_rank_profiles_cost_ns(profiles, row);
     ss_sentence_add_count(out, profiles->rows.count);
     ss_sentence_add(out, " ranks: ");
     add_rank(row, model, out);
@@ -128,7 +110,8 @@ static void put_figures(const struct ss_rank_profiles *profiles, const struct ss
     ss_figure_put_count(object, "clock_error_ns", error_of(&profiles->collectives));
     if (row != NULL) {
         ss_figure_put_integer(object, "slowest_rank", row->rank);
-        ss_figure_put_count(object, "waits_each_other_step_ns", cost_ns(profiles, row));
+        ss_figure_put_count(object, "waits_each_other_step_ns",
+                            ss_rank_profiles_cost_ns(profiles, row));
         if (row->stage < parts->training.phases.count) {
             struct ss_strview stage = ss_step_phase_text(parts->selection->model,
                                                          &parts->training.phases.data[row->stage]);
@@ -156,7 +139,8 @@ void ss_report_add_ranks(const struct ss_report_parts *parts, struct ss_document
             add_evidence(&profiles, row, ss_document_add_note(document, SS_NOTE_ASIDE));
         } else {
             ss_sentence_add_count(out, profiles.rows.count);
-            ss_sentence_add(out, " ranks: none of them is seen to make the others wait");
+            ss_sentence_add(
+                out, " ranks: none of them makes the others wait by more than chance explains");
         }
         add_heat(&profiles, parts, document);
         put_figures(&profiles, row, parts, document->figures);

@@ -515,6 +515,13 @@ const struct ss_table_kind ss_table_kinds[] = {
      .idle = SS_IDLE_MAIN,
      .hides_steps = true,
      .build = ss_build_ranks},
+    {.id = "stage",
+     .summary = "stages of a step by the time that they add to the slowest rank so far, and where "
+                "a rank falls behind",
+     .needs = OF_STEPS,
+     .idle = SS_IDLE_MAIN,
+     .hides_steps = true,
+     .build = ss_build_stages},
     {.id = "critical-path",
      .summary = "what a step's time is spent on, by the rank that the others wait for, and what if "
                 "that were otherwise",

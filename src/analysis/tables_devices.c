@@ -8,6 +8,7 @@
 #include "analysis/device_waits.h"
 #include "analysis/kernel_metrics.h"
 #include "analysis/rank_profiles.h"
+#include "analysis/stage_frontier.h"
 
 const struct ss_table_choice ss_work_sorts[] = {
     {"total", SS_WORK_BY_TOTAL},      {"instances", SS_WORK_BY_INSTANCES},
@@ -108,6 +109,12 @@ size_t ss_build_critical_path(const struct ss_table_input *input, struct ss_tabl
 size_t ss_build_ranks(const struct ss_table_input *input, struct ss_table *tables)
 {
     ss_rank_table(input->selection, input->training, input->options->max_rows, &tables[0]);
+    return 1;
+}
+
+size_t ss_build_stages(const struct ss_table_input *input, struct ss_table *tables)
+{
+    ss_stage_table(input->selection, input->training, &tables[0]);
     return 1;
 }
 

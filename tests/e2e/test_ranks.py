@@ -122,6 +122,18 @@ def test_the_report_of_several_ranks_opens_with_the_slow_one(stepscope, gloo):
     assert "**4 ranks: rank 1 " in stepscope("report", gloo, "--format", "markdown").stdout
 
 
+def test_stages_say_where_the_delay_arises_without_comparing_clocks(stepscope, gloo):
+    rows = tables(stepscope, gloo, "stage")
+    assert sum(row["exposed_percent"] for row in rows) == pytest.approx(100)
+    (first,) = [row for row in rows if (row["stage"], row["behind"]) == ("other", "forward")]
+    assert (first["rank"], first["rank_steps"] >= 18) == (1, True)
+    assert first["delay_step_ns"] > 12e6 > 2 * first["median_rank_ns"]
+    (waits,) = [row for row in rows if (row["stage"], row["behind"]) == ("communication", "backward")]
+    assert waits["exposed_step_ns"] < waits["median_rank_ns"] / 2  # it was counted where it arose
+    text = stepscope("report", gloo, "--by", "stage").stdout
+    assert "most delay of one rank arises in other behind forward: rank 1, " in text
+
+
 def test_the_heat_map_has_a_cell_for_each_rank_and_step(stepscope, gloo, tmp_path):
     picture = tmp_path / "run.heatmap.svg"
     assert stepscope("export", gloo, "-o", picture).returncode == 0

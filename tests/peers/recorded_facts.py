@@ -132,6 +132,9 @@ def kineto_ranks(reader, path, fact):
            sum(known["nccl"]["n"] for known in ranks.values()), 0)
     yield ("communication ns", total(found, "total_ns"),
            sum(ns(known["nccl"]["us"]) for known in ranks.values()), 0)
+    stages = reader.rows(path, "stage")
+    yield ("exposed time of all stages: the longest step, ns", total(stages, "exposed_step_ns"),
+           max(ns(step[2]) for known in ranks.values() for step in known["steps"]), len(stages))
     last = [row["last_rank"] for row in reader.rows(path, "collective")]
     for i, known in enumerate(fact["collective_alignment"]):
         yield f"last rank of collective {i}", last[i], known["last_arriver"], 0

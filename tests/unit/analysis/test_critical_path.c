@@ -38,6 +38,19 @@ static unsigned two_are_slow(unsigned rank, unsigned step)
     return step % 2 == 1 && rank == 2 ? 60 : rank_1_is_slow(rank, step);
 }
 
+/* Each rank is last in every third step: some rank always is. */
+static unsigned slow_in_turns(unsigned rank, unsigned step)
+{
+    return step % RANKS == rank ? 40 : 20;
+}
+
+/* Always the last one, but by 1 ms of 75. */
+static unsigned hardly_slow(unsigned rank, unsigned step)
+{
+    (void)step;
+    return rank == 2 ? 61 : 60;
+}
+
 static uint64_t longest(work_of *work, unsigned step)
 {
     unsigned most = 0;
@@ -227,6 +240,31 @@ static void the_stage_of_the_slow_rank_is_its_forward(void **state)
     end(&made);
 }
 
+static void no_rank_is_named_for_what_chance_explains(void **state)
+{
+    (void)state;
+    struct made made;
+    begin(&made, slow_in_turns);
+    assert_int_not_equal(made.profiles.blame.most, 0);
+    assert_true(made.profiles.blame.excess_ns < made.profiles.blame.excess_error_ns);
+    assert_null(ss_rank_profiles_slowest(&made.profiles));
+    end(&made);
+}
+
+static void a_rank_that_costs_a_little_is_not_named(void **state)
+{
+    (void)state;
+    struct made made;
+    begin(&made, hardly_slow);
+    const struct ss_rank_profile *row = &made.profiles.rows.data[2];
+    assert_int_equal(made.profiles.blame.most, row->process);
+    assert_true(made.profiles.blame.excess_ns > 2 * made.profiles.blame.excess_error_ns);
+    uint64_t cost_ns = ss_rank_profiles_cost_ns(&made.profiles, row);
+    assert_true(cost_ns > MS / 2 && cost_ns <= MS);
+    assert_null(ss_rank_profiles_slowest(&made.profiles));
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +273,8 @@ int main(void)
         cmocka_unit_test(what_if_has_the_known_answers),
         cmocka_unit_test(own_times_make_the_heat),
         cmocka_unit_test(the_stage_of_the_slow_rank_is_its_forward),
+        cmocka_unit_test(no_rank_is_named_for_what_chance_explains),
+        cmocka_unit_test(a_rank_that_costs_a_little_is_not_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
