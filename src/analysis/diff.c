@@ -115,6 +115,10 @@ static void add_title(const struct ss_diff *diff, struct ss_document *document)
         }
         ss_sentence_add(&block->title.of, i > 0 ? " → " : "");
         ss_sentence_add_name(&block->title.of, ss_strview_of(input));
+        if (diff->options->ranks[i] != NULL) {
+            ss_sentence_add(&block->title.of, " rank ");
+            ss_sentence_add_name(&block->title.of, ss_strview_of(diff->options->ranks[i]));
+        }
     }
 }
 

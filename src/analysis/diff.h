@@ -15,6 +15,7 @@
 
 struct ss_diff_options {
     const char *inputs[SS_SIDES]; /* what the user named; NULL: the first file */
+    const char *ranks[SS_SIDES];  /* of one run: the ranks of each side; NULL: all */
     /* &ss_overview or &ss_overview_of_ranges: everything. */
     const struct ss_table_kind *kind;
     bool has_rows;     /* else tables have their own default */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The opening of the report of several ranks: which of them makes the others wait, in which part of
  * its step, what that costs and what the claim rests on; and the ranks by steps. */
+#include "analysis/program_facts.h"
 #include "analysis/rank_heat.h"
 #include "analysis/rank_profiles.h"
 #include "analysis/report_parts.h"
+#include "analysis/rule_limits.h"
+#include "analysis/stage_frontier.h"
 
 enum { MOST_ROWS = 32 };
 
@@ -121,29 +124,103 @@ static void put_figures(const struct ss_rank_profiles *profiles, const struct ss
     }
 }
 
+/* Where no wait tells which rank is slow: a rank that falls behind by itself, in one stage. */
+static const struct ss_stage *find_behind(const struct ss_stage_frontier *frontier)
+{
+    if (frontier->worst >= frontier->rows.count) {
+        return NULL;
+    }
+    const struct ss_stage *stage = &frontier->rows.data[frontier->worst];
+    bool is_large = 100 * stage->rank_ns >= SS_LIMIT_GAIN_PERCENT * frontier->total_ns;
+    return is_large && 2 * stage->rank_ns >= stage->delay_ns ? stage : NULL;
+}
+
+static void add_behind(const struct ss_rank_profiles *profiles,
+                       const struct ss_stage_frontier *frontier, const struct ss_stage *stage,
+                       const struct ss_report_parts *parts, struct ss_document *document)
+{
+    const struct ss_model *model = parts->selection->model;
+    uint32_t process = frontier->ranks.data[stage->rank];
+    uint64_t behind_ns = stage->rank_ns / frontier->steps;
+    struct ss_strview name = ss_stage_text(stage, model, &parts->training);
+    struct ss_sentence *out = &ss_document_add(document, SS_BLOCK_HEADLINE)->headline;
+    *out = ss_sentence_of(&document->arena);
+    ss_sentence_add_count(out, frontier->ranks.count);
+    ss_sentence_add(out, " ranks: ");
+    add_rank(ss_rank_profile_of(profiles, process), model, out);
+    ss_sentence_add(out, " falls behind by ");
+    ss_sentence_add_duration(out, behind_ns);
+    ss_sentence_add(out, " of a step of ");
+    ss_sentence_add_duration(out, frontier->total_ns / frontier->steps);
+    ss_sentence_add(out, " in ");
+    ss_sentence_add_name(out, name);
+    out = ss_document_add_note(document, SS_NOTE_ASIDE);
+    ss_sentence_add(out, "in ");
+    ss_sentence_add_count(out, stage->rank_steps);
+    ss_sentence_add(out, " of ");
+    ss_sentence_add_count(out, frontier->steps);
+    ss_sentence_add(out, " steps; by the duration of each stage on the rank's own clock: what the "
+                         "others wait for it is not known from collectives · report --by stage");
+    struct ss_figure *object = ss_figure_put_object(document->figures, "ranks");
+    ss_figure_put_count(object, "ranks", frontier->ranks.count);
+    ss_figure_put_count(object, "collectives", profiles->collectives.rows.count);
+    ss_figure_put_count(object, "unresolved", profiles->blame.unresolved);
+    ss_figure_put_integer(object, "slowest_rank", ss_rank_of(model, process));
+    ss_figure_put_name(object, "slower_in", name);
+    ss_figure_put_count(object, "slower_by_ns", behind_ns);
+}
+
+static void add_by_waits(const struct ss_rank_profiles *profiles,
+                         const struct ss_report_parts *parts, const struct ss_rank_profile *row,
+                         struct ss_document *document)
+{
+    struct ss_sentence *out = &ss_document_add(document, SS_BLOCK_HEADLINE)->headline;
+    *out = ss_sentence_of(&document->arena);
+    if (row != NULL) {
+        add_slowest(profiles, parts, row, out);
+        add_evidence(profiles, row, ss_document_add_note(document, SS_NOTE_ASIDE));
+    } else {
+        ss_sentence_add_count(out, profiles->rows.count);
+        ss_sentence_add(out, " ranks: none of them makes the others wait by more than chance "
+                             "explains");
+    }
+    put_figures(profiles, row, parts, document->figures);
+}
+
+static size_t numbered(const struct ss_rank_profiles *profiles)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        count += profiles->rows.data[i].rank >= 0;
+    }
+    return count;
+}
+
 void ss_report_add_ranks(const struct ss_report_parts *parts, struct ss_document *document)
 {
     const struct ss_device_facts *device = &parts->facts.device;
+    const struct ss_device_summary *devices = device->has_steps ? &device->summary : NULL;
     struct ss_rank_profiles profiles;
+    struct ss_stage_frontier frontier = {0};
+    const struct ss_stage *behind = NULL;
     if (parts->selection->model->processes.count <= 2) { /* row 0 is none */
         return;
     }
-    ss_rank_profiles_init(&profiles, parts->selection, device->has_steps ? &device->summary : NULL,
-                          &parts->training);
-    if (profiles.rows.count > 1 && profiles.collectives.ranks > 1) {
-        const struct ss_rank_profile *row = ss_rank_profiles_slowest(&profiles);
-        struct ss_sentence *out = &ss_document_add(document, SS_BLOCK_HEADLINE)->headline;
-        *out = ss_sentence_of(&document->arena);
-        if (row != NULL) {
-            add_slowest(&profiles, parts, row, out);
-            add_evidence(&profiles, row, ss_document_add_note(document, SS_NOTE_ASIDE));
-        } else {
-            ss_sentence_add_count(out, profiles.rows.count);
-            ss_sentence_add(
-                out, " ranks: none of them makes the others wait by more than chance explains");
-        }
-        add_heat(&profiles, parts, document);
-        put_figures(&profiles, row, parts, document->figures);
+    ss_rank_profiles_init(&profiles, parts->selection, devices, &parts->training);
+    const struct ss_rank_profile *row = ss_rank_profiles_slowest(&profiles);
+    bool has_waits = profiles.rows.count > 1 && profiles.collectives.ranks > 1;
+    if (row == NULL && numbered(&profiles) > 1) {
+        ss_stage_frontier_init(&frontier, parts->selection, devices, &parts->training);
+        behind = find_behind(&frontier);
     }
+    if (behind != NULL) {
+        add_behind(&profiles, &frontier, behind, parts, document);
+    } else if (has_waits) {
+        add_by_waits(&profiles, parts, row, document);
+    }
+    if (behind != NULL || has_waits) {
+        add_heat(&profiles, parts, document);
+    }
+    ss_stage_frontier_fini(&frontier);
     ss_rank_profiles_fini(&profiles);
 }

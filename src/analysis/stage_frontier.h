@@ -58,6 +58,10 @@ void ss_stage_frontier_init(struct ss_stage_frontier *frontier,
                             const struct ss_step_summary *training);
 void ss_stage_frontier_fini(struct ss_stage_frontier *frontier);
 
+/* "forward", "other", "idle". */
+struct ss_strview ss_stage_text(const struct ss_stage *stage, const struct ss_model *model,
+                                const struct ss_step_summary *training);
+
 enum ss_stage_column {
     SS_STAGE_NAME,
     SS_STAGE_BEHIND, /* the phase before it, where it has no name of its own */

@@ -19,8 +19,8 @@ static const struct ss_column columns[SS_STAGE_COLUMNS] = {
     [SS_STAGE_RANK_STEPS] = {.key = "rank_steps", .unit = "steps"},
 };
 
-static struct ss_strview name_of(const struct ss_stage *stage, const struct ss_model *model,
-                                 const struct ss_step_summary *training)
+struct ss_strview ss_stage_text(const struct ss_stage *stage, const struct ss_model *model,
+                                const struct ss_step_summary *training)
 {
     static const char *const texts[] = {
         [SS_STAGE_OTHER] = "other", [SS_STAGE_COMMUNICATION] = ss_phase_communication,
@@ -41,7 +41,7 @@ static void put_row(const struct ss_stage_frontier *frontier, const struct ss_st
                     struct ss_cell *cells)
 {
     uint64_t steps = frontier->steps;
-    cells[SS_STAGE_NAME] = ss_cell_text(name_of(stage, model, training));
+    cells[SS_STAGE_NAME] = ss_cell_text(ss_stage_text(stage, model, training));
     if (is_behind_phase(stage, training)) {
         cells[SS_STAGE_BEHIND] =
             ss_cell_text(ss_step_phase_text(model, &training->phases.data[stage->phase]));
@@ -85,7 +85,7 @@ static void add_worst(const struct ss_stage_frontier *frontier, const struct ss_
         return;
     }
     ss_sentence_add(out, "most delay of one rank arises in ");
-    ss_sentence_add_name(out, name_of(worst, model, training));
+    ss_sentence_add_name(out, ss_stage_text(worst, model, training));
     if (is_behind_phase(worst, training)) {
         ss_sentence_add(out, " behind ");
         ss_sentence_add_name(out, ss_step_phase_text(model, &training->phases.data[worst->phase]));

@@ -22,6 +22,8 @@ static const struct ss_option options[] = {
      "exit with status 1 when B is slower than A per step by more than this, and significantly",
      NULL, false},
     {"full-filenames", 0, NULL, "paths as recorded, not shortened to their package", NULL, false},
+    {"against", 0, "RANKS", "of one recording: compare the ranks of --rank, as B, with these, as A",
+     NULL, false},
     SS_READING_FILTER_OPTIONS("to"),
     {"format", 'f', "FORMAT", "form of the comparison (default by the ending of -o, else text)",
      "Output", false},
@@ -54,7 +56,7 @@ static enum ss_status load(const struct ss_arguments *arguments,
     for (int i = 0; i < SS_SIDES; i++) {
         struct ss_arguments one = *arguments;
         const char *input;
-        one.positional += i;
+        one.positional += arguments->positional_count > 1 ? i : 0; /* else the ranks differ */
         one.positional_count = 1;
         SS_TRY(ss_reading_load(&one, &request->report.reading, &sides[i].model, &input, err));
     }
@@ -158,8 +160,9 @@ static int run(const struct ss_arguments *arguments)
     init_models(sides);
     enum ss_status status = load_all(arguments, &request, sides, &err);
     for (int i = 0; i < SS_SIDES && status == SS_OK; i++) {
-        status = ss_selection_init(&sides[i].selection, &sides[i].model,
-                                   &request.report.reading.selection, &err);
+        struct ss_selection_options selection = request.report.reading.selection;
+        selection.rank = request.diff.ranks[i] != NULL ? request.diff.ranks[i] : selection.rank;
+        status = ss_selection_init(&sides[i].selection, &sides[i].model, &selection, &err);
     }
     if (status == SS_OK) {
         status = compare(arguments, &request, sides, &exit_status, &err);
@@ -180,6 +183,8 @@ static const char *const examples[] = {
     "all operators, the largest change first",
     "stepscope diff --steps 10:50 --format markdown -o diff.md before.pftrace after.pftrace",
     "steps 10 to 50 of both, for a comment on GitHub",
+    "stepscope diff --rank 3 --against 0-2 run.pftrace",
+    "what rank 3 does otherwise than ranks 0 to 2",
     NULL};
 
 static const struct ss_option_choices choices[] = {
@@ -188,7 +193,7 @@ static const struct ss_option_choices choices[] = {
 const struct ss_command ss_command_diff = {
     .name = "diff",
     .summary = "show what changed between two recordings",
-    .synopsis = "[options] A B",
+    .synopsis = "[options] A B | --rank RANKS --against RANKS RECORDING",
     .description =
         "Compares two recordings: A, then B. Each is a file or a folder of anything that "
         "\"report\" "
@@ -196,7 +201,8 @@ const struct ss_command ss_command_diff = {
         "without steps they are per run. Rows are sorted by the size of their change. A change "
         "that is no larger than what steps differ from one another, or than the sampling error, "
         "is \"within noise\" (95 %). Filters apply to both recordings; --from and --to count from "
-        "the first sample of each.\n\nExit status: 0; 1 when B is slower than --threshold allows; "
+        "the first sample of each. With --against, ranks of one recording are compared, per step "
+        "of a rank.\n\nExit status: 0; 1 when B is slower than --threshold allows; "
         "3 when a recording failed, is damaged or was not closed (the comparison is printed "
         "anyway), or when --threshold cannot be checked.",
     .options = options,

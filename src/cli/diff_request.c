@@ -47,12 +47,28 @@ static bool parse_threshold(const struct ss_arguments *arguments, struct ss_diff
     return ss_arguments_get_number(arguments, "threshold", 0, 1e6, 0, &diff->threshold_percent);
 }
 
-static bool has_two_inputs(const struct ss_arguments *arguments)
+/* The ranks of one recording, or two recordings. */
+static bool parse_inputs(const struct ss_arguments *arguments, struct ss_diff_options *diff)
 {
+    const char *against = ss_arguments_get(arguments, "against");
+    if (against != NULL) {
+        const char *ranks = ss_arguments_get(arguments, "rank");
+        if (ranks == NULL || arguments->positional_count != 1) {
+            ss_cli_usage(arguments, "--against compares ranks of one recording: diff RECORDING "
+                                    "--rank 3 --against 0-2");
+            return false;
+        }
+        diff->ranks[SS_SIDE_A] = against;
+        diff->ranks[SS_SIDE_B] = ranks;
+        diff->inputs[SS_SIDE_A] = diff->inputs[SS_SIDE_B] = arguments->positional[0];
+        return true;
+    }
     if (arguments->positional_count != 2) {
         ss_cli_usage(arguments, "diff takes two recordings, A and B, not %d",
                      arguments->positional_count);
     }
+    diff->inputs[SS_SIDE_A] = arguments->positional_count == 2 ? arguments->positional[0] : NULL;
+    diff->inputs[SS_SIDE_B] = arguments->positional_count == 2 ? arguments->positional[1] : NULL;
     return arguments->positional_count == 2;
 }
 
@@ -68,16 +84,15 @@ bool ss_diff_request_parse(const struct ss_arguments *arguments, struct ss_diff_
 {
     struct ss_report_request *report = &request->report;
     *request = (struct ss_diff_request){0};
-    if (!has_two_inputs(arguments) || !ss_report_request_parse_output(arguments, report) ||
-        !parse_kind(arguments, request) || !ss_report_request_parse_rows(arguments, report) ||
+    if (!parse_inputs(arguments, &request->diff) ||
+        !ss_report_request_parse_output(arguments, report) || !parse_kind(arguments, request) ||
+        !ss_report_request_parse_rows(arguments, report) ||
         !parse_threshold(arguments, &request->diff) ||
         !ss_reading_parse_filters(arguments, "to", report->kind->idle, &report->reading) ||
         !ss_report_request_check_filters(arguments, report->kind)) {
         return false;
     }
     const struct ss_model_load *load = &report->reading.load;
-    request->diff.inputs[SS_SIDE_A] = arguments->positional[0];
-    request->diff.inputs[SS_SIDE_B] = arguments->positional[1];
     bool is_page = report->view->has_pictures; /* has room for more rows */
     request->diff.has_rows = is_page || ss_arguments_has(arguments, "num-rows");
     request->diff.max_rows = report->table.max_rows;
