@@ -34,6 +34,7 @@ struct ss_what_if {
     size_t without_phase;  /* own work of this phase takes no time; the number of phases: none */
     size_t rank_at_median; /* its phases take at most their median over the ranks; the number of
                             * ranks: none */
+    bool all_at_median;    /* the same of every rank */
 };
 /* The time from the first begin of the ranks to the last end, replayed. */
 uint64_t ss_what_if_replay(const struct ss_rank_timeline *timeline,

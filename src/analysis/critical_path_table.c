@@ -173,6 +173,9 @@ static void fill_ifs(const struct asking *asking, const struct ss_model *model,
         }
     }
     struct ss_what_if what = nothing;
+    what.all_at_median = true;
+    put_if(asking, "every rank as fast as the median", -1, &what);
+    what = nothing;
     what.no_transfers = true;
     put_if(asking, "communication takes no time", -1, &what);
     what = nothing;

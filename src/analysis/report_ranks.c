@@ -124,7 +124,7 @@ static void put_figures(const struct ss_rank_profiles *profiles, const struct ss
     }
 }
 
-/* Where no wait tells which rank is slow: a rank that falls behind by itself, in one stage. */
+/* Where waits do not show which rank is slow: one that falls behind by itself, in one stage. */
 static const struct ss_stage *find_behind(const struct ss_stage_frontier *frontier)
 {
     if (frontier->worst >= frontier->rows.count) {

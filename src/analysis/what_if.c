@@ -21,7 +21,7 @@ struct replay {
     const struct ss_what_if *what;
     uint64_t *at_ns;      /* by rank: how far it is */
     uint64_t *arrived_ns; /* by row of the collectives: the last arrival so far */
-    double *factors;      /* by phase, for the rank at the median */
+    double *factors;      /* [ranks][phases]: what remains of own work */
 };
 
 static int compare(const void *left, const void *right)
@@ -56,9 +56,8 @@ static uint64_t own_ns(const struct replay *replay, const struct event *event)
     if (piece->phase == replay->what->without_phase) {
         return 0;
     }
-    return event->rank == replay->what->rank_at_median
-               ? (uint64_t)((double)length_ns * replay->factors[piece->phase])
-               : length_ns;
+    double factor = replay->factors[event->rank * replay->timeline->phases + piece->phase];
+    return factor < 1 ? (uint64_t)((double)length_ns * factor) : length_ns;
 }
 
 static void replay_wait(struct replay *replay, const struct event *event)
@@ -91,20 +90,24 @@ static void replay_event(struct replay *replay, const struct event *event)
     }
 }
 
-/* How much of each phase remains at the median of the ranks. */
+/* How much of each phase remains of the ranks that are taken to the median of all. */
 static void find_factors(struct replay *replay)
 {
     const struct ss_rank_profiles *profiles = replay->profiles;
-    uint64_t *values = ss_alloc_zero(profiles->rows.count + 1, sizeof *values);
-    for (size_t p = 0; p < replay->timeline->phases; p++) {
-        uint64_t own = profiles->rows.data[replay->what->rank_at_median].phase_ns[p];
-        size_t count = 0;
-        for (size_t i = 0; i < profiles->rows.count; i++) {
-            values[count++] = profiles->rows.data[i].phase_ns[p];
+    size_t phases = replay->timeline->phases, ranks = profiles->rows.count;
+    uint64_t *values = ss_alloc_zero(ranks + 1, sizeof *values);
+    for (size_t p = 0; p < phases; p++) {
+        for (size_t i = 0; i < ranks; i++) {
+            values[i] = profiles->rows.data[i].phase_ns[p];
         }
-        ss_sort_u64(values, count);
-        uint64_t median = values[(count - 1) / 2];
-        replay->factors[p] = own > median ? (double)median / (double)own : 1;
+        ss_sort_u64(values, ranks);
+        uint64_t median = values[(ranks - 1) / 2];
+        for (size_t i = 0; i < ranks; i++) {
+            uint64_t own = profiles->rows.data[i].phase_ns[p];
+            bool is_taken = replay->what->all_at_median || i == replay->what->rank_at_median;
+            replay->factors[i * phases + p] =
+                is_taken && own > median ? (double)median / (double)own : 1;
+        }
     }
     ss_free(values);
 }
@@ -141,16 +144,17 @@ uint64_t ss_what_if_measured(const struct ss_rank_timeline *timeline)
 uint64_t ss_what_if_replay(const struct ss_rank_timeline *timeline,
                            const struct ss_rank_profiles *profiles, const struct ss_what_if *what)
 {
-    struct replay replay = {.timeline = timeline,
-                            .profiles = profiles,
-                            .what = what,
-                            .at_ns = ss_alloc_zero(timeline->ranks + 1, sizeof *replay.at_ns),
-                            .arrived_ns = ss_alloc_zero(profiles->collectives.rows.count + 1,
-                                                        sizeof *replay.arrived_ns),
-                            .factors = ss_alloc_zero(timeline->phases + 1, sizeof *replay.factors)};
+    struct replay replay = {
+        .timeline = timeline,
+        .profiles = profiles,
+        .what = what,
+        .at_ns = ss_alloc_zero(timeline->ranks + 1, sizeof *replay.at_ns),
+        .arrived_ns =
+            ss_alloc_zero(profiles->collectives.rows.count + 1, sizeof *replay.arrived_ns),
+        .factors = ss_alloc_zero(timeline->ranks * timeline->phases + 1, sizeof *replay.factors)};
     struct events events = {0};
     list_events(&events, timeline);
-    if (what->rank_at_median < timeline->ranks) {
+    if (timeline->ranks > 0) {
         find_factors(&replay);
     }
     for (size_t rank = 0; rank < timeline->ranks; rank++) {

@@ -202,6 +202,9 @@ static void what_if_has_the_known_answers(void **state)
     assert_int_equal(replay_ns(&made, what), STEPS * (DATA + 30 + TRANSFER) * MS);
     what.rank_at_median = 0; /* it is no slower than the median */
     assert_int_equal(replay_ns(&made, what), measured_ns);
+    what = nothing;
+    what.all_at_median = true; /* the median is that of rank 2: 30 ms */
+    assert_int_equal(replay_ns(&made, what), STEPS * (DATA + 30 + TRANSFER) * MS);
     end(&made);
 }
 
