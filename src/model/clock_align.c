@@ -414,6 +414,10 @@ static void store(struct aligning *aligning)
         alignment->bounds = unit->bounds.count;
         alignment->ping_bounds = unit->ping_bounds;
         alignment->segments = unit->segments.count;
+        alignment->first_segment = model->clock_segments.count;
+        for (size_t k = 0; k < unit->segments.count; k++) {
+            ss_vec_push(&model->clock_segments, unit->segments.data[k]);
+        }
         alignment->error_ns = unit->error_ns;
         if (unit->segments.count > 0) {
             const struct ss_clock_segment *first = &unit->segments.data[0];

@@ -64,6 +64,7 @@ void ss_model_fini(struct ss_model *model)
     ss_intern_fini(&model->strings);
     ss_vec_fini(&model->inputs);
     ss_vec_fini(&model->clock_domains);
+    ss_vec_fini(&model->clock_segments);
     ss_vec_fini(&model->clock_readings);
     ss_vec_fini(&model->processes);
     ss_vec_fini(&model->threads);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/vec.h"
+#include "model/clock_fit.h"
 #include "model/origin.h"
 #include "model/owner.h"
 #include "trace/event_fields.h"
@@ -148,7 +149,7 @@ enum ss_clock_mapping {
 struct ss_model_alignment {
     bool is_fitted;
     bool is_contradictory; /* no line satisfies the bounds: compare its ranks with no others */
-    size_t bounds, segments;
+    size_t bounds, segments, first_segment; /* segments of clock_segments */
     size_t ping_bounds; /* of the bounds; the others are of collectives */
     int64_t offset_ns;  /* of the first segment, beyond the shift of its clock domain */
     double drift;
@@ -420,6 +421,7 @@ enum ss_total_weight {
 struct ss_model {
     struct ss_intern strings;
     struct ss_vec_of(struct ss_model_input) inputs;
+    struct ss_vec_of(struct ss_clock_segment) clock_segments; /* of fitted inputs */
     struct ss_vec_of(struct ss_model_clock_domain) clock_domains; /* row 0 is "unmapped" */
     struct ss_vec_of(struct ss_model_clock_reading) clock_readings;
     struct ss_vec_of(struct ss_model_process) processes;

@@ -15,6 +15,7 @@
 #include "base/env.h"
 #include "base/strbuf.h"
 #include "model/archive.h"
+#include "wire/json_scan.h"
 
 enum {
     MOST_PATH_BYTES = 65536,
@@ -22,6 +23,7 @@ enum {
     MOST_MEMBERS = 1 << 20,
     PROBED_MEMBERS = 16,
     BUFFER_BYTES = 1 << 16,
+    MOST_MANIFEST_BYTES = 64 << 20,
     MOST_EXPANSION = 64 /* recordings are compressed already: an archive cannot shrink them much */
 };
 static const uint64_t least_room_bytes = 64 << 20;
@@ -143,6 +145,64 @@ static enum ss_status unpack_member(struct unpacking *unpacking, const char *nam
     return status;
 }
 
+/* --- the manifest of `merge --pack` -------------------------------------------------------------
+ */
+
+static enum ss_status write_file(const char *path, struct ss_strview text, struct ss_error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool is_written = fd >= 0 && write(fd, text.data, text.length) == (ssize_t)text.length;
+    int failed = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is_written ? SS_OK : ss_fail_errno(err, failed, "cannot write %s", path);
+}
+
+/* The run.json within Perfetto's manifest; SS_OK also where there is none. */
+static enum ss_status unpack_run(const struct unpacking *unpacking, struct ss_strview manifest,
+                                 struct ss_error *err)
+{
+    struct ss_json_cursor cursor = {manifest.data, manifest.data + manifest.length};
+    struct ss_json_text key;
+    struct ss_strview value;
+    if (ss_json_peek(&cursor) != SS_JSON_OBJECT) {
+        return SS_OK;
+    }
+    cursor.at++;
+    while (ss_json_next_member(&cursor, &key, &value)) {
+        if (ss_json_is_key(key, "stepscope_run")) {
+            struct ss_strbuf path;
+            ss_strbuf_init(&path, MOST_PATH_BYTES);
+            ss_strbuf_append_format(&path, "%s/run.json", unpacking->folder);
+            enum ss_status status = make_folders(path.data, err);
+            status = status == SS_OK ? write_file(path.data, value, err) : status;
+            ss_strbuf_fini(&path);
+            return status;
+        }
+    }
+    return SS_OK;
+}
+
+static enum ss_status unpack_manifest(struct unpacking *unpacking, struct ss_error *err)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, MOST_MANIFEST_BYTES);
+    enum ss_status status = SS_OK;
+    for (size_t got = 1; status == SS_OK && got > 0 && !text.overflow;) {
+        status = ss_archive_read(unpacking->archive, unpacking->buffer, BUFFER_BYTES, &got, err);
+        ss_strbuf_append(&text, unpacking->buffer, status == SS_OK ? got : 0);
+    }
+    if (status == SS_OK && text.overflow) {
+        status = ss_fail(err, SS_E_LIMIT, "the manifest of %s has more than %d bytes",
+                         unpacking->path, MOST_MANIFEST_BYTES);
+    } else if (status == SS_OK) {
+        status = unpack_run(unpacking, (struct ss_strview){text.data, text.length}, err);
+    }
+    ss_strbuf_fini(&text);
+    return status;
+}
+
 static enum ss_status unpack_members(struct unpacking *unpacking, struct ss_error *err)
 {
     const char *name = NULL;
@@ -152,7 +212,9 @@ static enum ss_status unpack_members(struct unpacking *unpacking, struct ss_erro
             return SS_OK;
         }
         const char *own = name_in_run(name);
-        if (own != NULL) {
+        if (strcmp(name, "perfetto_manifest.json") == 0) {
+            SS_TRY(unpack_manifest(unpacking, err));
+        } else if (own != NULL) {
             SS_TRY(unpack_member(unpacking, own, err));
         }
     }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "trace/decode.h"
 #include "trace/profile.h"
 #include "trace/scan.h"
@@ -206,4 +207,80 @@ enum ss_status ss_trace_read_memory(const void *bytes, size_t length,
     enum ss_status status = read_scan(&scan, NULL, visitor, context, summary, err);
     ss_scan_close(&scan);
     return status;
+}
+
+/* --- unit by unit ----------------------------------------------------------------------------- */
+
+struct ss_trace_reader {
+    char *path;
+    struct ss_scan scan;
+    struct ss_decoder decoder;
+    struct ss_trace_summary summary;
+    struct ss_scan_unit unit;
+    uint32_t expected_number;
+};
+
+enum ss_status ss_trace_reader_open(const char *path, size_t read_bytes,
+                                    const struct ss_trace_visitor *visitor, void *context,
+                                    struct ss_trace_reader **result, struct ss_error *err)
+{
+    struct ss_scan scan;
+    uint64_t file_bytes;
+    SS_TRY(ss_scan_open(path, &scan, &file_bytes, err));
+    struct ss_trace_reader *reader = ss_alloc_zero(1, sizeof *reader);
+    reader->path = ss_strdup(path);
+    reader->scan = scan;
+    reader->scan.read_bytes = read_bytes;
+    reader->summary.file_bytes = file_bytes;
+    ss_decoder_init(&reader->decoder, visitor, context, &reader->summary);
+    *result = reader;
+    return SS_OK;
+}
+
+enum ss_status ss_trace_reader_next(struct ss_trace_reader *reader, bool *has_unit,
+                                    uint64_t *first_ns, struct ss_error *err)
+{
+    struct ss_scan_damage damage;
+    enum ss_status status = SS_OK;
+    *has_unit = false;
+    for (;;) {
+        switch (ss_scan_next(&reader->scan, &reader->unit, &damage, &status, err)) {
+        case SS_SCAN_UNIT:
+            *has_unit = true;
+            *first_ns = reader->unit.first_ns;
+            return SS_OK;
+        case SS_SCAN_DAMAGE:
+            SS_TRY(report_damage(reader->decoder.visitor, reader->decoder.context, &damage,
+                                 &reader->summary));
+            reader->expected_number = any_number;
+            reader->summary.sealed = false;
+            break;
+        case SS_SCAN_FOREIGN:
+            break;
+        case SS_SCAN_END:
+            return status != SS_OK ? ss_error_wrap(err, status, "%s", reader->path) : SS_OK;
+        }
+    }
+}
+
+enum ss_status ss_trace_reader_unit(struct ss_trace_reader *reader, struct ss_error *err)
+{
+    enum ss_status status =
+        read_unit(&reader->decoder, &reader->unit, &reader->expected_number, err);
+    return status != SS_OK ? ss_error_wrap(err, status, "%s", reader->path) : SS_OK;
+}
+
+const struct ss_trace_summary *ss_trace_reader_summary(const struct ss_trace_reader *reader)
+{
+    return &reader->summary;
+}
+
+void ss_trace_reader_close(struct ss_trace_reader *reader)
+{
+    if (reader != NULL) {
+        ss_decoder_fini(&reader->decoder);
+        ss_scan_close(&reader->scan);
+        ss_free(reader->path);
+        ss_free(reader);
+    }
 }

@@ -30,4 +30,20 @@ enum ss_status ss_trace_read_memory(const void *bytes, size_t length,
                                     const struct ss_trace_visitor *visitor, void *context,
                                     struct ss_trace_summary *summary, struct ss_error *err);
 
+/* Unit by unit, for callers that read several files at once. Buffers one unit and `read_bytes` of
+ * read-ahead. `context` and `visitor` are borrowed. */
+struct ss_trace_reader;
+enum ss_status ss_trace_reader_open(const char *path, size_t read_bytes,
+                                    const struct ss_trace_visitor *visitor, void *context,
+                                    struct ss_trace_reader **reader, struct ss_error *err);
+/* Moves to the next unit. `*has_unit` false: the end. `*first_ns` is the time of its first event;
+ * without any, that of its clock. */
+enum ss_status ss_trace_reader_next(struct ss_trace_reader *reader, bool *has_unit,
+                                    uint64_t *first_ns, struct ss_error *err);
+/* Passes the records of the unit to the visitor. */
+enum ss_status ss_trace_reader_unit(struct ss_trace_reader *reader, struct ss_error *err);
+/* Of the units so far. */
+const struct ss_trace_summary *ss_trace_reader_summary(const struct ss_trace_reader *reader);
+void ss_trace_reader_close(struct ss_trace_reader *reader);
+
 #endif

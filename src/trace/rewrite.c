@@ -12,20 +12,18 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "trace/output.h"
+#include "trace/ticks.h"
 #include "trace/writer_entities.h"
 #include "trace/writer_tracks.h"
 
-enum {
-    MAX_DAMAGE_NOTES = 100,
-    MAX_TICKS = 1000 * 1000 /* per record: over half a minute at 30 kHz; more is invalid */
-};
+enum { MAX_DAMAGE_NOTES = 100 };
 
 struct rewrite {
     struct ss_trace_writer *writer;
     struct ss_error *err;
     bool split_weights;
-    int64_t shift_ns;                   /* added to all times */
-    struct ss_vec_of(uint64_t) last_ns; /* split_weights: newest sample of each thread */
+    int64_t shift_ns;                /* added to all times */
+    struct ss_newest_samples newest; /* split_weights */
     uint64_t newest_ns;
     bool gap; /* damage since the last record: the next record needs a restart point */
     bool has_records;
@@ -88,31 +86,6 @@ static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack
     return ss_trace_writer_stack(rewrite->writer, stack, rewrite->err);
 }
 
-/* For viewers without weights: writes one sample per tick, spread evenly over the time since the
- * last sample of the thread. */
-static enum ss_status split_sample(struct rewrite *rewrite, const struct ss_trace_sample *sample)
-{
-    if (sample->weight > MAX_TICKS) {
-        return ss_fail(rewrite->err, SS_E_LIMIT, "a record stands for %u samples, more than %d",
-                       sample->weight, MAX_TICKS);
-    }
-    if (sample->thread_ref >= rewrite->last_ns.count) {
-        ss_vec_resize(&rewrite->last_ns, (size_t)sample->thread_ref + 1);
-    }
-    uint64_t *last_ns = &rewrite->last_ns.data[sample->thread_ref];
-    uint64_t since_ns =
-        *last_ns != 0 && sample->time_ns > *last_ns ? sample->time_ns - *last_ns : 0;
-    struct ss_trace_sample tick = *sample;
-    tick.weight = 1;
-    for (uint32_t i = 1; i <= sample->weight; i++) {
-        uint64_t behind = sample->weight - i;
-        tick.time_ns = sample->time_ns - since_ns / sample->weight * behind;
-        SS_TRY(ss_trace_writer_sample(rewrite->writer, &tick, rewrite->err));
-    }
-    *last_ns = sample->time_ns;
-    return SS_OK;
-}
-
 static enum ss_status on_sample(void *context, const struct ss_trace_sample *sample)
 {
     struct rewrite *rewrite = context;
@@ -120,8 +93,9 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *sam
     SS_TRY(before_record(rewrite));
     moved.time_ns = shifted(rewrite, sample->time_ns);
     rewrite->newest_ns = moved.time_ns > rewrite->newest_ns ? moved.time_ns : rewrite->newest_ns;
-    return rewrite->split_weights ? split_sample(rewrite, &moved)
-                                  : ss_trace_writer_sample(rewrite->writer, &moved, rewrite->err);
+    return rewrite->split_weights
+               ? ss_ticks_write(rewrite->writer, &rewrite->newest, &moved, rewrite->err)
+               : ss_trace_writer_sample(rewrite->writer, &moved, rewrite->err);
 }
 
 static enum ss_status on_track(void *context, const struct ss_trace_track *track)
@@ -391,7 +365,7 @@ static enum ss_status rewrite_file(const char *in, const struct ss_trace_writer_
     SS_TRY(ss_trace_writer_open(options, &rewrite.writer, err));
     enum ss_status status = ss_trace_read(in, &visitor, &rewrite, summary, &read_error);
     enum ss_status closed = ss_trace_writer_close(rewrite.writer, &close_error);
-    ss_vec_fini(&rewrite.last_ns);
+    ss_vec_fini(&rewrite.newest);
     status = status != SS_OK ? status : closed;
     if (status == SS_OK) {
         return SS_OK;

@@ -63,7 +63,8 @@ static enum ss_status fill(struct ss_scan *scan, size_t wanted, struct ss_error 
     scan->offset += scan->consumed;
     scan->consumed = 0;
     window->length = left;
-    ss_wire_reserve(window, wanted - left + READ_BYTES);
+    ss_wire_reserve(window,
+                    wanted - left + (scan->read_bytes != 0 ? scan->read_bytes : READ_BYTES));
     while (window->length < wanted) {
         ssize_t got =
             pread(scan->fd, window->data + window->length, window->capacity - window->length,
@@ -184,6 +185,7 @@ static bool read_trailer(const uint8_t *unit_bytes, struct ss_wire_cursor packet
     bool is_whole = ss_schema_read(SS_SCHEMA_trailer, body, &trailer, NULL) &&
                     body.end == packet.end && body.end - body.at > 4 && body.end[-5] == crc_tag;
     unit->samples = trailer.samples;
+    unit->first_ns = trailer.first_ns;
     unit->sealed = trailer.sealed;
     size_t covered = (size_t)(packet.end - unit_bytes) - sizeof trailer.crc;
     *good = is_whole && trailer.number == unit->number &&
@@ -359,7 +361,7 @@ enum ss_scan_result ss_scan_next(struct ss_scan *scan, struct ss_scan_unit *unit
                                  struct ss_error *err)
 {
     *damage = (struct ss_scan_damage){.reason = "bytes that are no unit"};
-    size_t wanted = READ_BYTES;
+    size_t wanted = scan->read_bytes != 0 ? scan->read_bytes : READ_BYTES;
     for (;;) {
         *status = fill(scan, wanted, err);
         size_t length = scan->length - scan->consumed;

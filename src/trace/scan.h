@@ -21,6 +21,7 @@ struct ss_scan {
     bool at_end;                  /* `data` reaches the end of the file */
     struct ss_wire_buffer window; /* owns `data` when reading a file */
     size_t consumed;              /* of `data` */
+    size_t read_bytes;            /* read at once; 0: 1 MiB */
 };
 
 /* A complete unit with a valid checksum. Valid until the next call. */
@@ -33,6 +34,7 @@ struct ss_scan_unit {
     uint32_t period;
     bool restart, gap, sealed;
     uint64_t samples;
+    uint64_t first_ns; /* of its first event; without any, of its clock */
 };
 
 enum ss_scan_result {

@@ -67,6 +67,10 @@ static void flush_definitions(void *context);
 
 static void make_trace_uuid(struct ss_trace_writer *writer)
 {
+    memcpy(writer->trace_uuid, writer->options.uuid, sizeof writer->trace_uuid);
+    if ((writer->trace_uuid[0] | writer->trace_uuid[1]) != 0) {
+        return;
+    }
     if (getrandom(writer->trace_uuid, sizeof writer->trace_uuid, 0) !=
         (ssize_t)sizeof writer->trace_uuid) {
         writer->trace_uuid[0] = ss_hash_u64(ss_clock_monotonic_ns());

@@ -32,6 +32,7 @@ struct ss_trace_writer_options {
     bool totals;          /* values of DELTA counters are running totals, as from the reader */
     bool perf_samples;    /* PerfSample packets, for Perfetto before v58; our reader skips them */
     bool only_used;       /* write only processes that another record refers to */
+    uint64_t uuid[2];     /* of the trace; 0, 0: random */
     /* NULL: the system's. */
     const struct ss_clock *clock;
 };
