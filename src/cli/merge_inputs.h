@@ -24,7 +24,7 @@ struct ss_merge_inputs {
     bool has_manifests, has_others;
 };
 
-/* SS_E_UNSUPPORTED: a file is neither; SS_E_USAGE: both kinds. */
+/* SS_E_FORMAT: a file is neither; SS_E_USAGE: both kinds. */
 enum ss_status ss_merge_inputs_init(struct ss_merge_inputs *inputs, char *const *paths, int count,
                                     struct ss_error *err);
 void ss_merge_inputs_fini(struct ss_merge_inputs *inputs);

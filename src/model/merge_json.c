@@ -164,6 +164,7 @@ static void read_merged(struct source *source, struct ss_strview list)
     struct ss_json_cursor cursor = {list.data + 1, list.data + list.length};
     struct ss_json_text text;
     source->is_merged = true;
+    ss_strbuf_clear(&source->metadata); /* of the merged file itself */
     while (list.length > 0 && list.data[0] == '[' && ss_json_peek(&cursor) == SS_JSON_STRING &&
            ss_json_read_string(&cursor, &text) == SS_JSON_OK &&
            source->merged.count < SS_MERGE_MOST_PARTS) {
@@ -188,14 +189,14 @@ static void read_member(struct source *source, const char *key, struct ss_strvie
     if (strcmp(key, "distributedInfo") == 0) {
         source->rank = rank_in(value);
     }
-    bool is_of_merge = strcmp(key, "schemaVersion") == 0 || strcmp(key, "displayTimeUnit") == 0;
-    bool has_room = source->metadata.length + value.length < MOST_METADATA_BYTES;
-    if ((source->is_merged && is_of_merge) || !has_room) {
+    if (source->metadata.length + value.length >= MOST_METADATA_BYTES) {
         return;
     }
-    if (source->is_merged && strcmp(key, "filesMetadata") == 0) { /* the members of its list */
-        size_t inner = value.length > 2 ? value.length - 2 : 0;
-        ss_strbuf_append(&source->metadata, value.data + 1, inner);
+    if (source->is_merged) { /* only the members of its list are of files */
+        if (strcmp(key, "filesMetadata") == 0 && value.data[0] == '[') {
+            ss_strbuf_clear(&source->metadata);
+            ss_strbuf_append(&source->metadata, value.data + 1, value.length - 2);
+        }
         return;
     }
     ss_strbuf_append_format(&source->metadata, "%s\"%s\":", source->metadata.length > 0 ? "," : "",
