@@ -8,6 +8,7 @@
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/reading.h"
+#include "cli/view_cache.h"
 #include "cli/view_pages.h"
 
 extern char **environ;
@@ -16,6 +17,7 @@ static const struct ss_option options[] = {
     {"port", 0, "PORT", "port of 127.0.0.1 (default a free one)", "Server", false},
     {"socket", 0, "PATH", "a socket file that only you may open, in place of a port", NULL, false},
     {"open", 0, NULL, "open the page in your browser", NULL, false},
+    {"no-cache", 0, NULL, "read a large recording anew, and save no timeline of it", NULL, false},
     SS_READING_FILTER_OPTIONS("to"),
     {0}};
 
@@ -24,7 +26,19 @@ struct request {
     int port;
     const char *socket;
     bool opens;
+    bool caches; /* the whole recording: saved timelines have no parts */
 };
+
+static bool is_whole(const struct ss_arguments *arguments)
+{
+    static const char *const parts[] = {"from",  "to",      "steps", "thread", "process", "rank",
+                                        "match", "exclude", "idle",  "i",      "gil",     "strict"};
+    bool has_part = false;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        has_part = has_part || ss_arguments_has(arguments, parts[i]);
+    }
+    return !has_part;
+}
 
 static bool parse(const struct ss_arguments *arguments, struct request *request)
 {
@@ -38,6 +52,7 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
     request->port = (int)port;
     request->socket = ss_arguments_get(arguments, "socket");
     request->opens = ss_arguments_has(arguments, "open");
+    request->caches = !ss_arguments_has(arguments, "no-cache") && is_whole(arguments);
     if (request->socket != NULL && (ss_arguments_has(arguments, "port") || request->opens)) {
         ss_cli_usage(arguments, "--socket has no port, and browsers cannot open it: leave --port "
                                 "and --open out");
@@ -141,51 +156,105 @@ static enum ss_status serve(const struct request *request, struct ss_view_pages 
     return status;
 }
 
-static enum ss_status build_and_serve(const struct request *request, const char *input,
-                                      const struct ss_selection *selection, struct ss_error *err)
+/* --- what is served --------------------------------------------------------------------------- */
+
+/* What was printed about the recording: a saved timeline has it, too. */
+static void describe(const struct ss_arguments *arguments, struct ss_viewed *viewed)
+{
+    struct ss_sink sink;
+    ss_sink_open_memory(&sink, SS_SAVED_MESSAGE_BYTES);
+    FILE *out = ss_sink_stream(&sink);
+    if (out != NULL) {
+        ss_reading_warn_axes(arguments, &viewed->model, out);
+        fflush(out);
+        size_t printed = sink.buffer.length; /* loading did */
+        viewed->exit_status = ss_reading_write_problems(arguments, &viewed->selection, true, out);
+        fclose(out);
+        fputs(sink.buffer.data + printed, ss_stderr());
+        ss_strbuf_append(&viewed->messages, sink.buffer.data, sink.buffer.length);
+    }
+    ss_sink_abandon(&sink);
+}
+
+static enum ss_status build(const struct ss_arguments *arguments, const struct request *request,
+                            const char *const *paths, size_t count, struct ss_viewed *viewed,
+                            struct ss_error *err)
 {
     static const struct ss_steps_options all_steps = {.size = sizeof all_steps};
-    struct ss_timeline timeline;
-    struct ss_timeline_links links;
-    struct ss_step_summary steps;
-    ss_timeline_init(&timeline, selection);
-    ss_timeline_links_init(&links, &timeline);
-    ss_step_summary_init(&steps, selection, &all_steps);
+    SS_TRY(ss_reading_load_paths(arguments, &request->reading, paths, count, &viewed->model, err));
+    SS_TRY(ss_selection_init(&viewed->selection, &viewed->model, &request->reading.selection, err));
+    describe(arguments, viewed);
+    ss_timeline_init(&viewed->timeline, &viewed->selection);
+    ss_timeline_links_init(&viewed->links, &viewed->timeline);
+    ss_step_summary_init(&viewed->steps, &viewed->selection, &all_steps);
+    return SS_OK;
+}
+
+static enum ss_status serve_viewed(const struct request *request, const char *input,
+                                   const struct ss_viewed *viewed, struct ss_error *err)
+{
+    const struct ss_timeline *timeline = &viewed->timeline;
     struct ss_view_notes notes;
-    uint64_t base_ns = timeline.tracks.count > 0 ? timeline.tracks.data[0].base_ns : 0;
-    ss_view_notes_init(&notes, input, ss_reading_output_mode(selection->model), (int64_t)base_ns);
+    uint64_t base_ns = timeline->tracks.count > 0 ? timeline->tracks.data[0].base_ns : 0;
+    ss_view_notes_init(&notes, input, ss_reading_output_mode(&viewed->model), (int64_t)base_ns);
     struct ss_view_pages pages = {
-        .answering = {.timeline = &timeline, .steps = &steps, .links = &links}, .notes = &notes};
+        .answering = {.timeline = timeline, .steps = &viewed->steps, .links = &viewed->links},
+        .notes = &notes};
     enum ss_status status = serve(request, &pages, err);
     ss_view_notes_fini(&notes);
-    ss_step_summary_fini(&steps);
-    ss_timeline_links_fini(&links);
-    ss_timeline_fini(&timeline);
+    return status;
+}
+
+static enum ss_status view(const struct ss_arguments *arguments, const struct request *request,
+                           const char *const *paths, size_t count, int *exit_status,
+                           struct ss_error *err)
+{
+    struct ss_viewed viewed;
+    struct ss_view_cache cache;
+    enum ss_status status = SS_OK;
+    ss_viewed_init(&viewed);
+    ss_view_cache_init(&cache, paths, request->caches ? count : 0);
+    if (request->caches && ss_view_cache_load(&cache, &viewed)) {
+        fputs(viewed.messages.data, ss_stderr());
+    } else {
+        status = build(arguments, request, paths, count, &viewed, err);
+        if (status == SS_OK && request->caches) {
+            ss_view_cache_store(&cache, &viewed);
+        }
+    }
+    if (status == SS_OK) {
+        *exit_status = viewed.exit_status;
+        status = serve_viewed(request, paths[0], &viewed, err);
+    }
+    ss_view_cache_fini(&cache);
+    ss_viewed_fini(&viewed);
     return status;
 }
 
 static int run(const struct ss_arguments *arguments)
 {
     struct request request;
+    struct ss_error err = {0};
+    struct ss_strbuf newest;
+    int exit_status = 0;
     if (!parse(arguments, &request)) {
         return ss_status_exit_code(SS_E_USAGE);
     }
-    struct ss_error err = {0};
-    struct ss_model model;
-    struct ss_selection selection = {0};
-    const char *input = "";
-    int exit_status = 0;
-    ss_model_init(&model);
-    enum ss_status status = ss_reading_load(arguments, &request.reading, &model, &input, &err);
-    if (status == SS_OK) {
-        status = ss_selection_init(&selection, &model, &request.reading.selection, &err);
+    ss_strbuf_init(&newest, 65536);
+    const char *const *paths = (const char *const *)arguments->positional;
+    size_t count = (size_t)arguments->positional_count;
+    enum ss_status status = SS_OK;
+    const char *only;
+    if (count == 0) {
+        status = ss_reading_newest(arguments, &request.reading, &newest, &err);
+        only = newest.data;
+        paths = &only;
+        count = 1;
     }
     if (status == SS_OK) {
-        exit_status = ss_reading_report_problems(arguments, &selection, true);
-        status = build_and_serve(&request, input, &selection, &err);
+        status = view(arguments, &request, paths, count, &exit_status, &err);
     }
-    ss_selection_fini(&selection);
-    ss_model_fini(&model);
+    ss_strbuf_fini(&newest);
     return status == SS_OK ? exit_status : ss_cli_error(arguments, &err);
 }
 

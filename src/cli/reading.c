@@ -199,11 +199,11 @@ static struct axis_counts count_axes(const struct ss_model *model)
     return counts;
 }
 
-static void warn_of_fits(const char *command, const struct axis_counts *counts)
+static void warn_of_fits(const char *command, const struct axis_counts *counts, FILE *out)
 {
     char within[32];
     if (counts->fitted > 0) {
-        fprintf(ss_stderr(),
+        fprintf(out,
                 "stepscope %s: %zu of %zu recordings come from other machines or boots than the "
                 "first: %s align them, within %s\n",
                 command, counts->fitted, counts->recordings,
@@ -211,29 +211,29 @@ static void warn_of_fits(const char *command, const struct axis_counts *counts)
                 duration_text(counts->fitted_error_ns, within, sizeof within));
     }
     if (counts->contradictory > 0) {
-        fprintf(ss_stderr(),
+        fprintf(out,
                 "stepscope %s: the clocks of %zu recordings contradict the collectives of their "
                 "ranks: these are left out of comparisons between ranks\n",
                 command, counts->contradictory);
     }
 }
 
-/* Warns where times of different files are not exactly comparable. */
-static void warn_axes(const struct ss_arguments *arguments, const struct ss_model *model)
+void ss_reading_warn_axes(const struct ss_arguments *arguments, const struct ss_model *model,
+                          FILE *out)
 {
     struct axis_counts counts = count_axes(model);
     const char *command = arguments->command->name;
     char within[32];
     if (counts.by_shared_wall > 0) {
-        fprintf(ss_stderr(),
+        fprintf(out,
                 "stepscope %s: %zu of %zu recordings come from another time namespace than the "
                 "first: the wall clock of their machine aligns them, within %s\n",
                 command, counts.by_shared_wall, counts.recordings,
                 duration_text(counts.shared_error_ns, within, sizeof within));
     }
-    warn_of_fits(command, &counts);
+    warn_of_fits(command, &counts, out);
     if (counts.by_wall > 0) {
-        fprintf(ss_stderr(),
+        fprintf(out,
                 "stepscope %s: %zu of %zu recordings come from other machines or boots than the "
                 "first: the wall clocks align them, read within %s; how far these clocks differ "
                 "is not known\n",
@@ -243,7 +243,7 @@ static void warn_axes(const struct ss_arguments *arguments, const struct ss_mode
     for (size_t i = 0; i < model->inputs.count && counts.recordings > 1; i++) {
         const struct ss_model_input *input = &model->inputs.data[i];
         if (input->kind == SS_INPUT_TRACE && !ss_model_is_on_axis(model, (uint32_t)i)) {
-            fprintf(ss_stderr(),
+            fprintf(out,
                     "stepscope %s: %s names no clock or boot: its times count from its own "
                     "first sample and are not aligned with the others\n",
                     command, ss_model_text(model, input->path));
@@ -262,7 +262,7 @@ enum ss_status ss_reading_load_paths(const struct ss_arguments *arguments,
     enum ss_status status = ss_model_add_inputs(model, paths, count, &load, err);
     ss_progress_end(&progress);
     if (status == SS_OK && !reading->is_again) {
-        warn_axes(arguments, model);
+        ss_reading_warn_axes(arguments, model, ss_stderr());
     }
     if (status == SS_OK && reading->weight == SS_WEIGHT_DEVICE_NS) {
         ss_device_stacks_weigh(model);
@@ -327,8 +327,8 @@ mode_t ss_reading_output_mode(const struct ss_model *model)
     return mode | S_IRUSR | S_IWUSR;
 }
 
-int ss_reading_report_problems(const struct ss_arguments *arguments,
-                               const struct ss_selection *selection, bool shows_tracks)
+int ss_reading_write_problems(const struct ss_arguments *arguments,
+                              const struct ss_selection *selection, bool shows_tracks, FILE *out)
 {
     const struct ss_model *model = selection->model;
     bool has_ranges = model->ranges.count + model->marks.count > 0;
@@ -340,7 +340,7 @@ int ss_reading_report_problems(const struct ss_arguments *arguments,
         ss_trust_allow_no_samples(&trust);
     }
     if (trust.why_no_samples != NULL && trust.why_no_samples[0] != '\0') {
-        fprintf(ss_stderr(), "stepscope %s: ranges, but no samples: %s\n", arguments->command->name,
+        fprintf(out, "stepscope %s: ranges, but no samples: %s\n", arguments->command->name,
                 trust.why_no_samples);
     }
     ss_strbuf_init(&text, 65536);
@@ -351,10 +351,16 @@ int ss_reading_report_problems(const struct ss_arguments *arguments,
         }
         ss_strbuf_clear(&text);
         ss_trust_problem_text(&trust.problems.data[i], &text);
-        fprintf(ss_stderr(), "stepscope %s: %s\n", arguments->command->name, text.data);
+        fprintf(out, "stepscope %s: %s\n", arguments->command->name, text.data);
         has_problems = true;
     }
     ss_strbuf_fini(&text);
     ss_trust_fini(&trust);
     return has_problems ? ss_status_exit_code(SS_E_TRUNCATED) : 0;
+}
+
+int ss_reading_report_problems(const struct ss_arguments *arguments,
+                               const struct ss_selection *selection, bool shows_tracks)
+{
+    return ss_reading_write_problems(arguments, selection, shows_tracks, ss_stderr());
 }

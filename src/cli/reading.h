@@ -6,6 +6,7 @@
 #ifndef SS_CLI_READING_H
 #define SS_CLI_READING_H
 
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "analysis/selection.h"
@@ -106,5 +107,11 @@ mode_t ss_reading_output_mode(const struct ss_model *model);
  * recording of ranges alone is no problem. */
 int ss_reading_report_problems(const struct ss_arguments *arguments,
                                const struct ss_selection *selection, bool shows_tracks);
+/* The same, to another stream. */
+int ss_reading_write_problems(const struct ss_arguments *arguments,
+                              const struct ss_selection *selection, bool shows_tracks, FILE *out);
+/* Where times of different files are not exactly comparable; loading prints it. */
+void ss_reading_warn_axes(const struct ss_arguments *arguments, const struct ss_model *model,
+                          FILE *out);
 
 #endif

@@ -25,9 +25,9 @@ static void write_rects(const struct ss_timeline *timeline, const struct ss_pict
     for (size_t i = row->first; i < row->end; i++) {
         const struct ss_lane_rect *rect = &picture->rects.data[i];
         uint64_t duration_ns = rect->end_ns - rect->begin_ns;
-        uint64_t percent = duration_ns > 0
-                               ? (uint64_t)(100.0 * (double)rect->sum.busy_ns / (double)duration_ns)
-                               : 100;
+        bool is_whole = rect->sum.busy_ns >= duration_ns;
+        uint64_t percent =
+            is_whole ? 100 : (uint64_t)(100.0 * (double)rect->sum.busy_ns / (double)duration_ns);
         ss_sink_write(sink, ",", i > row->first);
         write_number(sink, since_base(track, rect->begin_ns));
         write_number(sink, duration_ns);

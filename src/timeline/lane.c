@@ -12,8 +12,8 @@ static uint32_t parents_of(uint32_t nodes)
 
 /* --- the pyramid ------------------------------------------------------------------------------ */
 
-/* Nodes of all levels above the slices. */
-static size_t pyramid_nodes(uint32_t count)
+/* Those of all levels above the slices. */
+size_t ss_lane_nodes(uint32_t count)
 {
     size_t nodes = 0;
     for (uint32_t level = count; level > 1;) {
@@ -48,7 +48,7 @@ static struct ss_lane_sum node(const struct ss_lane *lane, int level, size_t bas
 void ss_lane_init(struct ss_lane *lane, const struct ss_model_range *ranges, uint32_t *slices,
                   uint32_t count)
 {
-    size_t nodes = pyramid_nodes(count);
+    size_t nodes = ss_lane_nodes(count);
     *lane = (struct ss_lane){.ranges = ranges,
                              .slices = slices,
                              .count = count,
@@ -82,7 +82,7 @@ void ss_lane_fini(struct ss_lane *lane)
 
 size_t ss_lane_memory(const struct ss_lane *lane)
 {
-    size_t nodes = pyramid_nodes(lane->count) + 1;
+    size_t nodes = ss_lane_nodes(lane->count) + 1;
     return lane->count * sizeof *lane->slices +
            nodes * (sizeof *lane->longest + sizeof *lane->busy_ns);
 }

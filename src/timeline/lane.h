@@ -49,6 +49,8 @@ static inline uint64_t ss_lane_duration(const struct ss_lane *lane, uint32_t at)
 void ss_lane_init(struct ss_lane *lane, const struct ss_model_range *ranges, uint32_t *slices,
                   uint32_t count);
 void ss_lane_fini(struct ss_lane *lane);
+/* How many nodes the pyramid of a lane has. */
+size_t ss_lane_nodes(uint32_t count);
 /* Without the ranges. */
 size_t ss_lane_memory(const struct ss_lane *lane);
 

@@ -177,6 +177,10 @@ static void add_lanes(struct ss_timeline *timeline)
             ss_lanes_append(timeline, track);
         }
     }
+}
+
+void ss_timeline_index_lanes(struct ss_timeline *timeline)
+{
     timeline->track_of_lane =
         ss_alloc((timeline->lanes.count + 1) * sizeof *timeline->track_of_lane);
     for (size_t i = 0; i < timeline->tracks.count; i++) {
@@ -199,6 +203,7 @@ void ss_timeline_init(struct ss_timeline *timeline, const struct ss_selection *s
     settle_own(&building);
     ss_timeline_group_tracks(timeline);
     add_lanes(timeline);
+    ss_timeline_index_lanes(timeline);
     ss_spans_fini(&building.spans);
 }
 

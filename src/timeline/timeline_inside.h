@@ -16,6 +16,9 @@ void ss_stack_slices_append(struct ss_own_ranges *ranges, const struct ss_spans 
 /* Spreads the ranges of a track over lanes, and appends these. */
 void ss_lanes_append(struct ss_timeline *timeline, struct ss_timeline_track *track);
 
+/* Finds the track of each lane. */
+void ss_timeline_index_lanes(struct ss_timeline *timeline);
+
 /* Sorts the tracks, and makes their groups. */
 void ss_timeline_group_tracks(struct ss_timeline *timeline);
 

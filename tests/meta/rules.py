@@ -21,7 +21,7 @@ LAYERS = {
     "view": {"base", "model", "analysis"},
     "arrow": {"base", "model", "analysis"},
     "reading": {"base", "model", "analysis", "arrow"},
-    "timeline": {"base", "model", "analysis", "view"},
+    "timeline": {"base", "wire", "model", "analysis", "view"},
     "serve": {"base"},
     "cli": {"base", "annot", "platform", "unwind", "source", "wire", "trace", "record", "model",
             "analysis", "view", "reading", "timeline", "serve"},
