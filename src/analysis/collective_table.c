@@ -20,6 +20,8 @@ static const struct ss_column columns[SS_COLLECTIVE_COLUMNS] = {
     [SS_COLLECTIVE_ENDS] = {.key = "ends_differ_ns", .unit = "ns"},
     [SS_COLLECTIVE_ERROR] = {.key = "clock_error_ns", .unit = "ns"},
     [SS_COLLECTIVE_BYTES] = {.key = "bytes", .unit = "bytes"},
+    [SS_COLLECTIVE_ALGORITHM] = {.key = "algorithm"},
+    [SS_COLLECTIVE_PROTOCOL] = {.key = "protocol"},
     [SS_COLLECTIVE_NOTE] = {.key = "note"},
 };
 
@@ -58,6 +60,19 @@ static int64_t bytes_of(const struct ss_model *model, const struct ss_rank_call 
     return most;
 }
 
+/* Of the first rank that has it. */
+static void put_field(const struct ss_model *model, const struct ss_rank_call *calls, size_t count,
+                      uint32_t field, struct ss_cell *cell)
+{
+    struct ss_strview text = {"", 0};
+    for (size_t i = 0; i < count && text.length == 0; i++) {
+        text = ss_event_text(model, &model->ranges.data[calls[i].range], field);
+    }
+    if (text.length > 0) {
+        *cell = ss_cell_text(text);
+    }
+}
+
 static void put_row(const struct ss_model *model, const struct ss_collectives *collectives,
                     size_t number, uint32_t culprit, struct ss_cell *cells)
 {
@@ -91,6 +106,8 @@ static void put_row(const struct ss_model *model, const struct ss_collectives *c
     if (bytes >= 0) {
         cells[SS_COLLECTIVE_BYTES] = ss_cell_integer(bytes);
     }
+    put_field(model, calls, row->count, SS_EVENT_FIELD_algorithm, &cells[SS_COLLECTIVE_ALGORITHM]);
+    put_field(model, calls, row->count, SS_EVENT_FIELD_protocol, &cells[SS_COLLECTIVE_PROTOCOL]);
 }
 
 /* --- notes ------------------------------------------------------------------------------------ */

@@ -21,6 +21,8 @@ enum ss_collective_column {
     SS_COLLECTIVE_ENDS,     /* from the first end to the last */
     SS_COLLECTIVE_ERROR,    /* of the clocks */
     SS_COLLECTIVE_BYTES,
+    SS_COLLECTIVE_ALGORITHM, /* absent: not recorded */
+    SS_COLLECTIVE_PROTOCOL,
     SS_COLLECTIVE_NOTE, /* why nothing is said of the last rank */
     SS_COLLECTIVE_COLUMNS
 };

@@ -166,11 +166,12 @@ static inline uint64_t ss_event_begin(uint32_t domain, uint32_t name, struct ss_
 
 /* What is known of a collective. */
 struct ss_event_collective {
-    uint32_t group, datatype; /* names; datatype 0: unknown */
-    uint32_t size;            /* ranks of the group */
-    int64_t sequence;
-    int64_t bytes; /* -1: unknown */
-    int64_t root;  /* a rank of the world; -1: none, or unknown */
+    uint32_t group, datatype;     /* names; datatype 0: unknown */
+    uint32_t algorithm, protocol; /* names; 0: unknown */
+    uint32_t size;                /* ranks of the group */
+    int64_t sequence;             /* -1: none */
+    int64_t bytes;                /* -1: unknown */
+    int64_t root;                 /* a rank of the world; -1: none, or unknown */
 };
 
 /* As ss_event_begin. */
@@ -185,10 +186,11 @@ static inline uint64_t ss_event_begin_collective(uint32_t domain, uint32_t name,
     bool has_root = collective->root >= 0 && collective->root < UINT16_MAX;
     uint32_t root = has_root ? (uint32_t)collective->root + 1 : 0;
     struct ss_ring_extra more[3] = {
-        {ss_process_new_id(), collective->datatype},
+        {ss_process_new_id(), collective->datatype | (uint64_t)collective->algorithm << 24},
         {(uint64_t)collective->sequence, collective->group | (uint64_t)(collective->size & 0xffffff)
                                                                  << 24},
-        {(uint64_t)collective->bytes, collective->bytes >= 0}};
+        {(uint64_t)collective->bytes,
+         (uint64_t)(collective->bytes >= 0) | (uint64_t)collective->protocol << 24}};
     ss_ring_write_more(&thread->ring, stamp,
                        ss_ring_head_word(SS_RING_COLLECTIVE, 3, domain, root, name), more, 3);
     return more[0].value;
@@ -254,6 +256,18 @@ static inline void ss_event_mark_at(uint64_t then, uint32_t domain, uint32_t nam
             &thread->ring, stamp,
             ss_ring_head_word(SS_RING_MARK, 2 - skipped, domain, SS_RING_OWN_TIME, name),
             more + skipped, 2 - skipped);
+    }
+}
+
+/* Ends a range of ss_event_begin. */
+static inline void ss_event_end_at(uint64_t then, uint64_t id)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = id != 0 ? ss_event_enter(SS_RING_GATE_RANGES, &stamp) : NULL;
+    if (thread != NULL) {
+        struct ss_ring_extra more[2] = {{id, SS_RING_VALUE_UNSIGNED}, {then, 0}};
+        ss_ring_write_more(&thread->ring, stamp,
+                           ss_ring_head_word(SS_RING_END, 2, 0, SS_RING_OWN_TIME, 0), more, 2);
     }
 }
 

@@ -261,3 +261,20 @@ bool ss_collective_is_queued(struct ss_strview scope)
 {
     return fits("nccl:*", scope) || fits("xccl:*", scope);
 }
+
+struct ss_strview ss_nccl_collective(struct ss_strview call)
+{
+    static const char *const functions[][2] = {
+        {"ncclAllReduce", "allreduce"}, {"ncclBroadcast", "broadcast"},
+        {"ncclBcast", "broadcast"},     {"ncclReduce", "reduce"},
+        {"ncclAllGather", "allgather"}, {"ncclReduceScatter", "reduce_scatter"},
+        {"ncclAlltoAll", "alltoall"},   {"ncclAllToAll", "alltoall"},
+        {"ncclGather", "gather"},       {"ncclScatter", "scatter"},
+        {"ncclSend", "send"},           {"ncclRecv", "recv"}};
+    for (size_t i = 0; i < COUNT_OF(functions); i++) {
+        if (ss_strview_equal(call, ss_strview_of(functions[i][0]))) {
+            return ss_strview_of(functions[i][1]);
+        }
+    }
+    return (struct ss_strview){"", 0};
+}

@@ -41,6 +41,8 @@ enum ss_collective_flow {
 };
 /* By a kind ("broadcast"), a scope ("gloo:broadcast"), or the name of a kernel. */
 enum ss_collective_flow ss_collective_flow_of(struct ss_strview name);
+/* "allreduce" of "ncclAllReduce"; empty: the call of NCCL does not transfer data. */
+struct ss_strview ss_nccl_collective(struct ss_strview call);
 /* True for scopes in which the host only queues the collective. */
 bool ss_collective_is_queued(struct ss_strview scope);
 

@@ -15,6 +15,7 @@
 #include "annot/process.h"
 #include "base/device_api.h"
 #include "base/shared_names.h"
+#include "inject/nccl/operations.h"
 #include "inject/torch_check.h"
 #include "inject/torch_collectives.h"
 #include "inject/torch_copies.h"
@@ -167,9 +168,11 @@ static struct collective {
 static uint64_t begin_event(const char *text, uint32_t name)
 {
     struct ss_event_collective collective;
-    return ss_torch_collective_next(text, &collective)
-               ? ss_event_begin_collective(domain, name, &collective)
-               : ss_event_begin(domain, name, (struct ss_event_value){0});
+    if (!ss_torch_collective_next(text, &collective)) {
+        return ss_event_begin(domain, name, (struct ss_event_value){0});
+    }
+    ss_nccl_torch_begins(&collective);
+    return ss_event_begin_collective(domain, name, &collective);
 }
 
 static void begin_collective(const struct ss_torch_call *call)

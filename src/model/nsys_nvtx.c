@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/device_api.h"
 #include "base/shared_names.h"
 #include "base/strbuf.h"
 #include "model/nsys_loading.h"

@@ -215,20 +215,3 @@ void ss_nsys_payload_put(const struct ss_nccl_payload *payload, struct ss_nsys_r
         ss_nsys_add_natural(fields, SS_EVENT_FIELD_peer, values[SS_NCCL_PEER]);
     }
 }
-
-struct ss_strview ss_nccl_collective(struct ss_strview call)
-{
-    static const char *const calls[][2] = {
-        {"ncclAllReduce", "allreduce"}, {"ncclBroadcast", "broadcast"},
-        {"ncclBcast", "broadcast"},     {"ncclReduce", "reduce"},
-        {"ncclAllGather", "allgather"}, {"ncclReduceScatter", "reduce_scatter"},
-        {"ncclAlltoAll", "alltoall"},   {"ncclAllToAll", "alltoall"},
-        {"ncclGather", "gather"},       {"ncclScatter", "scatter"},
-        {"ncclSend", "send"},           {"ncclRecv", "recv"}};
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        if (ss_strview_equal(call, ss_strview_of(calls[i][0]))) {
-            return ss_strview_of(calls[i][1]);
-        }
-    }
-    return (struct ss_strview){"", 0};
-}

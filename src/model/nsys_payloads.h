@@ -45,7 +45,4 @@ void ss_nsys_payload_read_json(struct ss_strview json, struct ss_nccl_payload *p
 void ss_nsys_payload_put(const struct ss_nccl_payload *payload, struct ss_nsys_rows *rows,
                          struct ss_nsys_fields *fields, struct ss_builder_range *range);
 
-/* "allreduce" of "ncclAllReduce"; empty: the call does not transfer data. */
-struct ss_strview ss_nccl_collective(struct ss_strview call);
-
 #endif

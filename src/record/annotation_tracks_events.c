@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/device_api.h"
 #include "base/shared_names.h"
 #include "record/annotation_tracks_inside.h"
 #include "trace/event_fields.h"
@@ -154,7 +155,10 @@ static enum ss_group_kind group_kind_of(struct ss_strview scope)
     static const struct {
         const char *prefix;
         enum ss_group_kind kind;
-    } kinds[] = {{"gloo:", SS_GROUP_GLOO}, {"nccl:", SS_GROUP_NCCL}, {"mpi:", SS_GROUP_MPI}};
+    } kinds[] = {{"gloo:", SS_GROUP_GLOO},
+                 {"nccl:", SS_GROUP_NCCL},
+                 {"nccl", SS_GROUP_NCCL},
+                 {"mpi:", SS_GROUP_MPI}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         size_t length = strlen(kinds[i].prefix);
         if (scope.length > length && memcmp(scope.data, kinds[i].prefix, length) == 0) {
@@ -178,7 +182,28 @@ static uint32_t group_of(struct ss_annotation_tracks *tracks, const struct ss_an
     return ss_annotation_tracks_put_group(tracks, &group);
 }
 
-enum { COLLECTIVE_FIELDS = 4 };
+enum { COLLECTIVE_FIELDS = 7 };
+
+static uint32_t put_text(const struct ss_annotation_tracks *tracks, uint32_t name, uint32_t field,
+                         struct ss_event_value *to)
+{
+    bool is_known = name != 0 && name < tracks->name_entries.count;
+    if (is_known) {
+        struct ss_strview text = ss_tracks_text(tracks, tracks->name_entries.data[name].text);
+        *to = (struct ss_event_value){field, {SS_VALUE_TEXT, {.text = text}}};
+    }
+    return is_known;
+}
+
+/* What NCCL itself calls "ncclAllReduce". */
+static uint32_t put_kind(const struct ss_annotation_tracks *tracks,
+                         const struct ss_annot_event *event, struct ss_event_value *to)
+{
+    struct ss_strview kind =
+        ss_nccl_collective(ss_tracks_text(tracks, tracks->name_entries.data[event->name].text));
+    *to = (struct ss_event_value){SS_EVENT_FIELD_collective, {SS_VALUE_TEXT, {.text = kind}}};
+    return kind.length > 0;
+}
 
 static uint32_t put_collective(struct ss_annotation_tracks *tracks,
                                const struct ss_annot_event *event, struct ss_event_value *fields)
@@ -189,14 +214,15 @@ static uint32_t put_collective(struct ss_annotation_tracks *tracks,
     }
     fields[count++] =
         (struct ss_event_value){SS_EVENT_FIELD_group, {SS_VALUE_UINT, {.natural = group}}};
-    fields[count++] = (struct ss_event_value){
-        SS_EVENT_FIELD_sequence, {SS_VALUE_INT, {.integer = event->collective.sequence}}};
-    uint32_t datatype = event->collective.datatype;
-    if (datatype != 0 && datatype < tracks->name_entries.count) {
-        struct ss_strview text = ss_tracks_text(tracks, tracks->name_entries.data[datatype].text);
-        fields[count++] =
-            (struct ss_event_value){SS_EVENT_FIELD_datatype, {SS_VALUE_TEXT, {.text = text}}};
+    if (event->collective.sequence >= 0) {
+        fields[count++] = (struct ss_event_value){
+            SS_EVENT_FIELD_sequence, {SS_VALUE_INT, {.integer = event->collective.sequence}}};
     }
+    count += put_text(tracks, event->collective.datatype, SS_EVENT_FIELD_datatype, &fields[count]);
+    count +=
+        put_text(tracks, event->collective.algorithm, SS_EVENT_FIELD_algorithm, &fields[count]);
+    count += put_text(tracks, event->collective.protocol, SS_EVENT_FIELD_protocol, &fields[count]);
+    count += put_kind(tracks, event, &fields[count]);
     if (event->collective.root >= 0) {
         fields[count++] = (struct ss_event_value){
             SS_EVENT_FIELD_root, {SS_VALUE_UINT, {.natural = (uint64_t)event->collective.root}}};

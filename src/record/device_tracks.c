@@ -240,7 +240,7 @@ struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context
     struct ss_device_tracks *devices = ss_alloc_zero(1, sizeof *devices);
     struct ss_device_sink sink = {
         devices, on_text,   ss_device_on_work, ss_device_on_call, ss_device_on_launch,
-        on_wait, on_device, on_context,        on_switch};
+        on_wait, on_device, on_context,        on_switch,         ss_device_on_collective};
     struct ss_error err = {0};
     *devices = (struct ss_device_tracks){
         .context = context, .tracks = tracks, .process = process, .totals.processes = 1};

@@ -106,6 +106,7 @@ static void forget(struct ss_device_tracks *devices, struct ss_device_pending *p
     bool wants_work = pending->launch.outer == 0 && is_of_kernel(devices, pending->launch.name);
     devices->totals.unlaunched += wants_work && !pending->has_work;
     HASH_DEL(devices->pending, pending);
+    ss_free(pending->collective);
     ss_free(pending);
 }
 
@@ -151,18 +152,51 @@ void ss_device_on_call(void *context, const struct ss_device_call_message *call)
     }
 }
 
+void ss_device_on_collective(void *context, const struct ss_device_collective_message *collective)
+{
+    struct ss_device_tracks *devices = context;
+    struct ss_device_pending *pending = find(devices, collective->correlation);
+    if (pending == NULL) {
+        return;
+    }
+    if (pending->collective == NULL) {
+        pending->collective = ss_alloc_zero(1, sizeof *pending->collective);
+        pending->collective->first = *collective;
+    }
+    struct ss_device_collective *of = pending->collective;
+    bool is_known = collective->bytes >= 0 && of->bytes >= 0 &&
+                    !__builtin_add_overflow(of->bytes, collective->bytes, &of->bytes);
+    of->bytes = is_known ? of->bytes : -1;
+    of->count++;
+}
+
+/* The launch is forgotten with its last work. */
+static void copy_collective(struct ss_device_tracks *devices,
+                            const struct ss_device_pending *pending,
+                            const struct ss_device_collective **collective)
+{
+    if (pending->collective != NULL) {
+        devices->found = *pending->collective;
+        *collective = &devices->found;
+    }
+}
+
 /* CUPTI may give work the correlation of the driver's call within the runtime's. */
-bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation)
+bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation,
+                          const struct ss_device_collective **collective)
 {
     struct ss_device_pending *pending = find(devices, correlation);
+    *collective = NULL;
     if (pending == NULL) {
         return false;
     }
     pending->has_work = true;
+    copy_collective(devices, pending, collective);
     if (pending->launch.outer != 0) {
         struct ss_device_pending *outer = find(devices, pending->launch.outer);
         if (outer != NULL) {
             outer->has_work = true;
+            copy_collective(devices, outer, collective);
         }
     }
     drop_if_complete(devices, pending);

@@ -41,11 +41,19 @@ struct ss_device_thread {
     uint32_t tid, track_ref;
 };
 
+/* What a launch of NCCL does: of several collectives the first, and the bytes of all. */
+struct ss_device_collective {
+    struct ss_device_collective_message first;
+    uint32_t count;
+    int64_t bytes; /* -1: unknown */
+};
+
 /* What is known of a launch or a call. */
 struct ss_device_pending {
     uint32_t correlation;
     bool has_launch, has_call, has_work, is_written;
     uint64_t since_ns;
+    struct ss_device_collective *collective; /* NULL: it is no launch of NCCL */
     struct ss_device_launch_message launch;
     UT_hash_handle hh;
 };
@@ -64,6 +72,7 @@ struct ss_device_tracks {
     struct ss_vec_of(struct ss_device_thread) threads;
     uint32_t recorded_track;           /* of the counter "device work recorded"; 0: none yet */
     struct ss_device_pending *pending; /* in the order of arrival */
+    struct ss_device_collective found; /* by ss_device_found_work */
 };
 
 struct ss_device_fields {
@@ -90,8 +99,11 @@ void ss_device_on_work(void *context, const struct ss_device_work_message *work)
 
 void ss_device_on_call(void *context, const struct ss_device_call_message *call);
 void ss_device_on_launch(void *context, const struct ss_device_launch_message *launch);
-/* Its work has arrived. false: no such launch was observed. */
-bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation);
+void ss_device_on_collective(void *context, const struct ss_device_collective_message *collective);
+/* Its work has arrived. false: no such launch was observed. Sets what the launch does, if it is one
+ * of NCCL: borrowed until the next call. */
+bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation,
+                          const struct ss_device_collective **collective);
 /* Writes the launches whose calls do not come, and forgets what is old; `all`: at the end. */
 void ss_device_settle(struct ss_device_tracks *devices, bool all);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/device_api.h"
 #include "record/context.h"
@@ -175,6 +176,50 @@ static void add_fields(struct ss_device_tracks *devices, struct ss_device_fields
     }
 }
 
+static void add_signed(struct ss_device_fields *fields, uint32_t field, int64_t number)
+{
+    if (number >= 0 && fields->count < SS_MAX_EVENT_FIELDS) {
+        bool is_signed = ss_event_fields[field].type == SS_VALUE_INT;
+        struct ss_trace_value value = {.type = is_signed ? SS_VALUE_INT : SS_VALUE_UINT};
+        value.integer = number;
+        fields->values[fields->count++] = (struct ss_event_value){field, value};
+    }
+}
+
+/* Of a kernel of NCCL. */
+static void add_collective(struct ss_device_tracks *devices, struct ss_device_fields *fields,
+                           const struct ss_device_collective *collective)
+{
+    const struct ss_device_collective_message *first = &collective->first;
+    struct ss_trace_group group = {.kind = SS_GROUP_NCCL,
+                                   .name = ss_device_text_of(devices, first->group),
+                                   .size = first->size};
+    if (group.name.length > 0) {
+        ss_device_add_number(fields, SS_EVENT_FIELD_group,
+                             ss_annotation_tracks_put_group(devices->tracks, &group));
+        add_signed(fields, SS_EVENT_FIELD_sequence, first->sequence);
+    }
+    ss_device_add_text(fields, SS_EVENT_FIELD_collective,
+                       ss_nccl_collective(ss_device_text_of(devices, first->function)));
+    ss_device_add_text(fields, SS_EVENT_FIELD_datatype,
+                       ss_device_text_of(devices, first->datatype));
+    ss_device_add_text(fields, SS_EVENT_FIELD_algorithm,
+                       ss_device_text_of(devices, first->algorithm));
+    ss_device_add_text(fields, SS_EVENT_FIELD_protocol,
+                       ss_device_text_of(devices, first->protocol));
+    add_signed(fields, SS_EVENT_FIELD_bytes, collective->bytes);
+    add_signed(fields, SS_EVENT_FIELD_root, first->root);
+}
+
+/* NCCL's helpers launch other works beside. */
+static bool is_of_nccl(const struct ss_device_tracks *devices,
+                       const struct ss_device_work_message *work)
+{
+    struct ss_strview name = ss_device_text_of(devices, work->name);
+    return work->work == SS_DEVICE_KERNEL &&
+           memmem(name.data, name.length, "nccl", strlen("nccl")) != NULL;
+}
+
 static void count(struct ss_device_totals *totals, const struct ss_device_work_message *work)
 {
     totals->kernels += work->work == SS_DEVICE_KERNEL || work->work == SS_DEVICE_GRAPH;
@@ -189,7 +234,8 @@ void ss_device_on_work(void *context, const struct ss_device_work_message *work)
     struct ss_device_work_message within = *work;
     within.end_ns = within.end_ns < devices->now_ns ? within.end_ns : devices->now_ns;
     within.begin_ns = within.begin_ns < within.end_ns ? within.begin_ns : within.end_ns;
-    bool is_placed = ss_device_found_work(devices, work->correlation);
+    const struct ss_device_collective *collective;
+    bool is_placed = ss_device_found_work(devices, work->correlation, &collective);
     uint32_t track = track_of(devices, &within);
     if (track == 0) {
         devices->totals.unplaced++;
@@ -198,6 +244,9 @@ void ss_device_on_work(void *context, const struct ss_device_work_message *work)
     count(&devices->totals, work);
     devices->totals.unplaced_kernels += !is_placed && work->work == SS_DEVICE_KERNEL;
     add_fields(devices, &fields, &within);
+    if (collective != NULL && is_of_nccl(devices, work)) {
+        add_collective(devices, &fields, collective);
+    }
     ss_device_write(devices, track, name_of(devices, &within), within.begin_ns, within.end_ns,
                     &fields);
 }

@@ -76,6 +76,7 @@ enum ss_device_message_kind {
     SS_DEVICE_DEVICE,
     SS_DEVICE_CONTEXT,
     SS_DEVICE_SWITCH,
+    SS_DEVICE_COLLECTIVE,
     SS_DEVICE_MESSAGE_KINDS
 };
 
@@ -169,6 +170,18 @@ struct ss_device_switch_message {
     struct ss_device_message head;
     uint64_t time_ns;
     uint32_t is_on, unused;
+};
+
+/* What a launch of NCCL does. After the launch, before its work; several, if it does several. */
+struct ss_device_collective_message {
+    struct ss_device_message head;
+    uint32_t correlation;
+    uint32_t function, group, datatype, algorithm, protocol; /* texts */
+    uint32_t size;                                           /* ranks of the group; 0: unknown */
+    uint32_t channels;                                       /* 0: unknown */
+    int64_t sequence;                                        /* number in the group; -1: none */
+    int64_t bytes;                                           /* -1: unknown */
+    int64_t root;                                            /* rank of the world; -1: none */
 };
 
 /* --- producer: one thread of the program ------------------------------------------------------ */

@@ -221,9 +221,10 @@ enum ss_ring_type {
     SS_RING_LINE, /* name: of a function; value: ticks spent on one of its lines since the previous
                      record, extra the line; a second continuation: value hits */
     SS_RING_COLLECTIVE, /* a BEGIN of a collective. detail: rank of the root, plus one; 0: none.
-                           Value id, extra the datatype, a name; then value number in the group,
-                           extra the name of the group, and its size << 24; then value bytes, extra
-                           1 if they are known */
+                           Value id, extra the datatype, and the algorithm << 24, names; then value
+                           number in the group, -1: none, extra the name of the group, and its size
+                           << 24; then value bytes, extra 1 if they are known, and the protocol <<
+                           24, a name */
     SS_RING_TYPE_COUNT,
     SS_RING_CONTINUATION = 63
 };

@@ -57,10 +57,11 @@ struct ss_annot_event {
     uint64_t value; /* for a double: its bits */
     /* ASYNC_BEGIN of a collective whose group is known; its value are the bytes. */
     struct {
-        uint32_t group, datatype; /* names; group 0: not known */
-        uint32_t size;            /* of the group; 0: unknown */
-        int64_t sequence;
-        int64_t root; /* -1: none */
+        uint32_t group, datatype;     /* names; group 0: not known */
+        uint32_t algorithm, protocol; /* names; 0: not known */
+        uint32_t size;                /* of the group; 0: unknown */
+        int64_t sequence;             /* -1: none */
+        int64_t root;                 /* -1: none */
     } collective;
 };
 

@@ -265,7 +265,9 @@ static void set_collective(struct ss_annot *annot, const struct ss_ring_record *
     event->collective.size = (uint32_t)(record->extra[1] >> 24 & 0xffffff);
     event->collective.root = (int64_t)record->detail - 1;
     event->value = record->value[2];
-    event->value_type = record->extra[2] == 1 ? SS_RING_VALUE_SIGNED : SS_RING_VALUE_NONE;
+    event->value_type = (record->extra[2] & 1) != 0 ? SS_RING_VALUE_SIGNED : SS_RING_VALUE_NONE;
+    event->collective.algorithm = known_name(annot, (uint32_t)(record->extra[0] >> 24));
+    event->collective.protocol = known_name(annot, (uint32_t)(record->extra[2] >> 24));
 }
 
 /* Long: one case for each type of record with data of its own. */

@@ -107,14 +107,32 @@ static bool take_switch(struct ss_device_reading *reading, const void *message, 
     return is_good;
 }
 
+static bool take_collective(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_collective_message *of = message;
+    bool is_good = bytes == sizeof *of && is_text(reading, of->function) &&
+                   is_text(reading, of->group) && is_text(reading, of->datatype) &&
+                   is_text(reading, of->algorithm) && is_text(reading, of->protocol) &&
+                   of->sequence >= -1 && of->bytes >= -1 && of->root >= -1;
+    if (is_good) {
+        reading->sink.collective(reading->sink.context, of);
+    }
+    return is_good;
+}
+
 static bool take(struct ss_device_reading *reading, const void *message, size_t bytes)
 {
     static bool (*const takers[SS_DEVICE_MESSAGE_KINDS])(struct ss_device_reading *, const void *,
                                                          size_t) = {
-        [SS_DEVICE_TEXT] = take_text,       [SS_DEVICE_WORK] = take_work,
-        [SS_DEVICE_CALL] = take_call,       [SS_DEVICE_LAUNCH] = take_launch,
-        [SS_DEVICE_WAIT] = take_wait,       [SS_DEVICE_DEVICE] = take_device,
-        [SS_DEVICE_CONTEXT] = take_context, [SS_DEVICE_SWITCH] = take_switch};
+        [SS_DEVICE_TEXT] = take_text,
+        [SS_DEVICE_WORK] = take_work,
+        [SS_DEVICE_CALL] = take_call,
+        [SS_DEVICE_LAUNCH] = take_launch,
+        [SS_DEVICE_WAIT] = take_wait,
+        [SS_DEVICE_DEVICE] = take_device,
+        [SS_DEVICE_CONTEXT] = take_context,
+        [SS_DEVICE_SWITCH] = take_switch,
+        [SS_DEVICE_COLLECTIVE] = take_collective};
     uint32_t kind = ((const struct ss_device_message *)message)->kind;
     return kind < SS_DEVICE_MESSAGE_KINDS && takers[kind] != NULL &&
            takers[kind](reading, message, bytes);

@@ -151,7 +151,7 @@ class Headers(unittest.TestCase):
 
 
 # What the libraries export: their own names, and those by which ITT and NVTX find a collector.
-OURS = re.compile(r"stepscope_|__itt_|InitializeInjection")
+OURS = re.compile(r"stepscope_|__itt_|InitializeInjection|ncclProfiler_v")
 
 
 class Build(unittest.TestCase):

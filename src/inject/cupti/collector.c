@@ -24,6 +24,7 @@
 #include "inject/cupti/launches.h"
 #include "inject/cupti/pool.h"
 #include "inject/cupti/writer.h"
+#include "inject/nccl/operations.h"
 
 enum {
     NONE_TAKEN_FROM = 27, /* the API version, of CUDA 12.9, that accepts that there is no buffer */
@@ -68,6 +69,7 @@ static void set_fact(const char *key, const char *text)
 static void fail(const char *problem)
 {
     collector.has_failed = true;
+    ss_nccl_want_channels(true);
     set_fact(ss_fact_gpu_problem, problem);
     ss_cupti_writer_set_state(SS_DEVICE_REFUSED);
 }
@@ -190,6 +192,7 @@ static bool take_cupti(void)
         cupti->ActivityFlushPeriod(FLUSH_MS);
     }
     collector.is_registered = true;
+    ss_nccl_want_channels(collector.subscriber == NULL); /* else launches are observed */
     return true;
 }
 
@@ -290,6 +293,7 @@ void ss_cupti_yield(const char *to)
         collector.subscriber = NULL;
         collector.is_registered = false;
         collector.has_yielded = true;
+        ss_nccl_want_channels(true);
         ss_cupti_writer_set_state(SS_DEVICE_PAUSED);
         set_fact(ss_fact_gpu_paused, to);
     }

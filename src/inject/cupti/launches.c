@@ -24,6 +24,7 @@ enum {
 /* --- functions -------------------------------------------------------------------------------- */
 
 static _Atomic uint32_t epoch; /* how often the callbacks were switched */
+static _Atomic bool is_enabled;
 static bool is_launch[DOMAINS][MOST_FUNCTIONS];
 static uint32_t name_of[DOMAINS][MOST_FUNCTIONS]; /* texts; 0: not needed yet */
 
@@ -58,6 +59,7 @@ void ss_launches_init(const struct ss_cupti *cupti)
 void ss_launches_enable(const struct ss_cupti *cupti, void *subscriber, bool on)
 {
     atomic_fetch_add_explicit(&epoch, 1, memory_order_relaxed);
+    atomic_store_explicit(&is_enabled, on, memory_order_relaxed);
     for (int domain = 0; domain < DOMAINS; domain++) {
         for (uint32_t function = 1; function < MOST_FUNCTIONS; function++) {
             if (is_launch[domain][function]) {
@@ -99,6 +101,7 @@ struct launcher {
     uint32_t thread;
     uint32_t outer, stack; /* the open call of the runtime, 0: none; the stack of the open calls */
     uint32_t epoch;
+    uint32_t last;        /* correlation of the last call */
     uint64_t begin_ns[2]; /* of the outer and the nested call */
     struct ss_launch queue[QUEUE];
 };
@@ -190,7 +193,7 @@ static void on_enter(struct launcher *launcher, int domain,
     uint32_t now = atomic_load_explicit(&epoch, memory_order_relaxed);
     if (launcher->epoch != now) { /* ends may have passed unobserved */
         launcher->epoch = now;
-        launcher->outer = 0;
+        launcher->outer = launcher->last = 0;
         launcher->begin_ns[0] = launcher->begin_ns[1] = 0;
     }
     bool is_nested = domain == SS_CUPTI_DOMAIN_DRIVER && launcher->outer != 0;
@@ -218,6 +221,7 @@ static void on_leave(struct launcher *launcher, int domain, uint32_t function,
                                    .domain = (uint8_t)domain,
                                    .outer = is_nested ? launcher->outer : 0};
         put(launcher, &launch);
+        launcher->last = data->correlation;
     }
     *begin_ns = 0;
     launcher->outer = is_nested ? launcher->outer : 0;
@@ -271,6 +275,13 @@ uint32_t ss_launches_drain(void (*visit)(void *context, const struct ss_launch *
         }
     }
     return count;
+}
+
+uint32_t ss_launches_last(void)
+{
+    bool is_current = own != NULL && atomic_load_explicit(&is_enabled, memory_order_relaxed) &&
+                      own->epoch == atomic_load_explicit(&epoch, memory_order_relaxed);
+    return is_current ? own->last : 0;
 }
 
 uint64_t ss_launches_lost(void)

@@ -32,6 +32,9 @@ void ss_launches_callback(void *user, int domain, uint32_t function, const void 
 uint32_t ss_launches_drain(void (*visit)(void *context, const struct ss_launch *launch),
                            void *context);
 uint64_t ss_launches_lost(void);
+/* The correlation of this thread's last call that launched; 0: unknown, or the callbacks are off.
+ */
+uint32_t ss_launches_last(void);
 /* The text of a function's name; 0: unknown. The writer's thread. */
 uint32_t ss_launches_name(const struct ss_cupti *cupti, int domain, uint32_t function);
 bool ss_launches_is_launch(int domain, uint32_t function);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "annot/names.h"
 #include "annot/stamp.h"
 #include "base/thread.h"
 #include "inject/cupti/clock.h"
@@ -15,8 +16,10 @@
 #include "inject/cupti/launches.h"
 #include "inject/cupti/output.h"
 #include "inject/cupti/pool.h"
+#include "inject/cupti/texts.h"
+#include "inject/nccl/operations.h"
 
-enum { IDLE_MS = 20, MOST_SWITCHES = 64, MOST_END_MS = 30000 };
+enum { IDLE_MS = 20, MOST_SWITCHES = 64, MOST_COLLECTIVES = 256, MOST_END_MS = 30000 };
 static const uint64_t flush_period_ns = UINT64_C(1000000000);
 static const uint64_t urgent_period_ns = UINT64_C(40000000);
 static const uint64_t urgent_ns = UINT64_C(1000000000);
@@ -241,16 +244,56 @@ static void write_buffer(struct ss_cupti_full *full)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
+/* Names of annot/define.h as texts of the ring. */
+static uint32_t text_of(uint32_t name)
+{
+    size_t length = 0;
+    const char *text = name != 0 ? ss_names_text(name, &length) : NULL;
+    return text != NULL ? ss_cupti_text(text, length) : 0;
+}
+
+static void write_collective(const struct ss_nccl_launched *launched)
+{
+    const struct ss_nccl_operation *of = &launched->operation;
+    struct ss_device_collective_message message = {.head.kind = SS_DEVICE_COLLECTIVE,
+                                                   .correlation = launched->correlation,
+                                                   .function = text_of(of->function),
+                                                   .group = text_of(of->group),
+                                                   .datatype = text_of(of->datatype),
+                                                   .algorithm = text_of(of->algorithm),
+                                                   .protocol = text_of(of->protocol),
+                                                   .size = of->size,
+                                                   .channels = of->channels,
+                                                   .sequence = of->sequence,
+                                                   .bytes = of->bytes,
+                                                   .root = of->root};
+    ss_cupti_output_put(&writer.output, &message.head, sizeof message);
+}
+
+/* What launches of NCCL do comes after them, as the recorder needs it: it is taken before them. */
+static void write_launches(void)
+{
+    static struct ss_nccl_launched taken[MOST_COLLECTIVES]; /* of the writer's thread */
+    size_t count;
+    do {
+        count = ss_nccl_take(taken, MOST_COLLECTIVES);
+        ss_launches_drain(write_launch, NULL);
+        for (size_t i = 0; i < count; i++) {
+            write_collective(&taken[i]);
+        }
+    } while (count == MOST_COLLECTIVES);
+}
+
 /* Launches first: their work refers to them. */
 static void write_all(bool waits)
 {
     struct ss_cupti_full full;
     bool is_there = ss_cupti_pool_next_full(&full, waits ? IDLE_MS : 0);
     write_switches();
-    ss_launches_drain(write_launch, NULL);
+    write_launches();
     while (is_there) {
         write_buffer(&full);
-        ss_launches_drain(write_launch, NULL);
+        write_launches();
         is_there = ss_cupti_pool_next_full(&full, 0);
     }
 }

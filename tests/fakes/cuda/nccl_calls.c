@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libnccl: collectives and messages. Each is a kernel that ends when all ranks have come to it. */
-#include "nccl_inside.h"
+#include "nccl_profiler.h"
 
 #include <cuda_runtime_api.h>
 #include <cupti.h>
@@ -88,11 +88,35 @@ static uint64_t duration_of(const struct operation *operation, const char *kerne
 struct pending {
     struct operation operation;
     uint64_t duration_ns;
+    void *event;              /* of the profiler */
+    atomic_bool is_described; /* publishes it; before, nothing of the operation begins */
+    bool has_channels;
+    void *channels[CHANNELS];
 };
 
+static bool begin(struct pending *pending, uint64_t start_ns)
+{
+    if (!atomic_load(&pending->is_described)) {
+        return false;
+    }
+    if (!pending->has_channels && pending->event != NULL && nccl_profiler_wants_channels()) {
+        nccl_profiler_begin_channels(&pending->operation, pending->event, start_ns,
+                                     pending->channels);
+        pending->has_channels = true;
+    }
+    return true;
+}
+
+/* The end is passed to a profiler when it has come, not before. */
 static bool end(struct pending *pending, uint64_t last_ns, uint64_t *end_ns)
 {
     *end_ns = last_ns + pending->duration_ns;
+    if (pending->has_channels) {
+        if (sim_now_ns() < *end_ns) {
+            return false;
+        }
+        nccl_profiler_end_channels(pending->channels, *end_ns);
+    }
     free(pending);
     return true;
 }
@@ -104,6 +128,9 @@ static bool poll_collective(void *argument, uint64_t start_ns, uint64_t *end_ns)
     struct comm *comm = operation->comm;
     struct slot *slot = &comm->shared->slots[operation->number % SLOTS];
     uint64_t last_ns = start_ns;
+    if (!begin(pending, start_ns)) {
+        return false;
+    }
     if (!operation->has_come) {
         size_t parts = operation->function == REDUCE_SCATTER ? (size_t)comm->ranks : 1;
         size_t bytes = nccl_bytes(operation->type, operation->count) * parts;
@@ -136,6 +163,9 @@ static bool poll_send(void *argument, uint64_t start_ns, uint64_t *end_ns)
     size_t slot = operation->number % PAIR_SLOTS;
     size_t bytes = nccl_bytes(operation->type, operation->count);
     bool is_aborted = atomic_load(&operation->comm->shared->aborted) != 0;
+    if (!begin(pending, start_ns)) {
+        return false;
+    }
     if (!is_aborted && operation->number >= atomic_load(&pair->received) + PAIR_SLOTS) {
         return false;
     }
@@ -154,6 +184,9 @@ static bool poll_receive(void *argument, uint64_t start_ns, uint64_t *end_ns)
     struct pair *pair = &operation->comm->shared->pairs[operation->root][operation->comm->rank];
     size_t slot = operation->number % PAIR_SLOTS;
     size_t bytes = nccl_bytes(operation->type, operation->count);
+    if (!begin(pending, start_ns)) {
+        return false;
+    }
     if (atomic_load(&operation->comm->shared->aborted) != 0) {
         return end(pending, sim_now_ns(), end_ns);
     }
@@ -179,8 +212,10 @@ int nccl_launch(const struct operation *operation, void *stream)
         free(pending);
         return NCCL_INVALID_ARGUMENT;
     }
+    struct nccl_described described = {.algorithm = "RING", .protocol = "LL"};
     name_kernel(operation, name);
-    *pending = (struct pending){*operation, duration_of(operation, name)};
+    *pending =
+        (struct pending){.operation = *operation, .duration_ns = duration_of(operation, name)};
     struct sim_function *function = sim_function_named(name);
     struct sim_kernel kernel = {.function = function, .grid = {2, 1, 1}, .block = {544, 1, 1}};
     struct sim_open open = {operation->function == SEND      ? poll_send
@@ -196,12 +231,19 @@ int nccl_launch(const struct operation *operation, void *stream)
                             .name = "cudaLaunchKernelExC",
                             .kernel = function,
                             .result = &result};
+    nccl_profiler_begin(operation, &described);
     result = (cudaError_t)sim_call_begin(&call);
     if (result == cudaSuccess) {
         result = (cudaError_t)sim_launch_open(sim_stream(stream), &kernel, open);
     }
     sim_call_end(&call, (int)result);
-    return result == cudaSuccess ? NCCL_OK : NCCL_INVALID_USAGE;
+    nccl_profiler_launched(&described);
+    if (result != cudaSuccess) {
+        return NCCL_INVALID_USAGE;
+    }
+    pending->event = nccl_profiler_describe(operation, &described);
+    atomic_store(&pending->is_described, true); /* from here on it may be freed */
+    return NCCL_OK;
 }
 
 static int collective(enum function function, const void *from, void *to, size_t count, int type,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libnccl: communicators. Their processes are on one machine and share its monotonic clock. */
-#include "nccl_inside.h"
+#include "nccl_profiler.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -86,11 +86,13 @@ static struct shared *map_shared(const char *name)
     return memory != MAP_FAILED ? memory : NULL;
 }
 
-static struct comm *new_comm(struct shared *shared, int rank, int ranks, int device)
+static struct comm *new_comm(struct shared *shared, uint64_t hash, int rank, int ranks, int device)
 {
     struct comm *comm = calloc(1, sizeof *comm);
     if (comm != NULL) {
-        *comm = (struct comm){.shared = shared, .rank = rank, .ranks = ranks, .device = device};
+        *comm = (struct comm){
+            .shared = shared, .hash = hash, .rank = rank, .ranks = ranks, .device = device};
+        comm->profiler = nccl_profiler_open(comm);
     }
     return comm;
 }
@@ -112,6 +114,8 @@ int ncclCommInitRank(struct comm **comm, int ranks, struct nccl_id id, int rank)
     if (ranks < 1 || ranks > MOST_RANKS || rank < 0 || rank >= ranks) {
         return NCCL_INVALID_ARGUMENT;
     }
+    uint64_t hash;
+    memcpy(&hash, id.bytes, sizeof hash);
     name_of(&id, name);
     struct shared *shared = map_shared(name);
     if (shared == NULL) {
@@ -121,7 +125,8 @@ int ncclCommInitRank(struct comm **comm, int ranks, struct nccl_id id, int rank)
     if (rank == 0) {
         shm_unlink(name); /* all have it, or never will */
     }
-    *comm = is_complete ? new_comm(shared, rank, ranks, (int)sim_current_device()->index) : NULL;
+    *comm =
+        is_complete ? new_comm(shared, hash, rank, ranks, (int)sim_current_device()->index) : NULL;
     return *comm != NULL ? NCCL_OK : NCCL_SYSTEM_ERROR;
 }
 
@@ -150,7 +155,7 @@ int ncclCommInitAll(struct comm **comms, int count, const int *devices)
         return NCCL_SYSTEM_ERROR;
     }
     for (int i = 0; i < count; i++) {
-        comms[i] = new_comm(memory, i, count, devices != NULL ? devices[i] : i);
+        comms[i] = new_comm(memory, (uintptr_t)memory, i, count, devices != NULL ? devices[i] : i);
     }
     return NCCL_OK;
 }
@@ -174,6 +179,10 @@ int ncclCommFinalize(struct comm *comm)
 /* The memory stays: operations that have not ended refer to it. */
 int ncclCommDestroy(struct comm *comm)
 {
+    if (comm != NULL) {
+        nccl_profiler_close(comm->profiler);
+        comm->profiler = NULL;
+    }
     return comm != NULL ? NCCL_OK : NCCL_INVALID_ARGUMENT;
 }
 

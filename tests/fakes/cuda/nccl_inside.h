@@ -40,6 +40,9 @@ struct comm {
     int rank, ranks, device;
     uint64_t next; /* the number of the next collective */
     uint64_t sent[MOST_RANKS], received[MOST_RANKS];
+    uint64_t hash;       /* the same on all ranks */
+    uint64_t numbers[8]; /* operations so far, by function */
+    void *profiler;      /* a context of the profiler plugin */
 };
 
 struct nccl_id {

@@ -59,10 +59,11 @@ static void on_event(void *context, const struct ss_annot_event *event)
              event->unseen_end ? "?" : "");
     if (event->collective.group != 0) {
         used = strlen(bench->log);
-        snprintf(bench->log + used, sizeof bench->log - used, "=%u/%u#%lld:%u,%lld,%lld",
+        snprintf(bench->log + used, sizeof bench->log - used, "=%u/%u#%lld:%u/%u/%u,%lld,%lld",
                  event->collective.group, event->collective.size,
                  (long long)event->collective.sequence, event->collective.datatype,
-                 (long long)event->value, (long long)event->collective.root);
+                 event->collective.algorithm, event->collective.protocol, (long long)event->value,
+                 (long long)event->collective.root);
     }
     if (event->kind == SS_ANNOT_LINE) {
         used = strlen(bench->log);
@@ -233,21 +234,22 @@ static void test_what_happened_before_stands_where_it_was(void **state)
     close_bench(&bench);
 }
 
-/* Name 2, of group 3 with 4 ranks: number 9, 4,096 bytes of datatype 5, from rank 6. A group that
- * is not defined is none. */
+/* Name 2, of group 3 with 4 ranks: number 9, 4,096 bytes of datatype 5, from rank 6, by algorithm 1
+ * with protocol 4. A group that is not defined is none. */
 static void test_collectives_have_their_group(void **state)
 {
     (void)state;
     static struct bench bench;
     open_bench(&bench);
-    struct ss_ring_extra known[3] = {{77, 5}, {9, 3 | UINT64_C(4) << 24}, {4096, 1}};
+    struct ss_ring_extra known[3] = {
+        {77, 5 | UINT64_C(1) << 24}, {9, 3 | UINT64_C(4) << 24}, {4096, 1 | UINT64_C(4) << 24}};
     struct ss_ring_extra unknown[3] = {{78, 5}, {9, 300}, {0, 0}};
     ss_ring_write_more(&bench.producer, 500, ss_ring_head_word(SS_RING_COLLECTIVE, 3, 0, 7, 2),
                        known, 3);
     ss_ring_write_more(&bench.producer, 501, ss_ring_head_word(SS_RING_COLLECTIVE, 3, 0, 0, 2),
                        unknown, 3);
     ss_annot_drain(bench.annot, 1000);
-    assert_string_equal(bench.log, "<2@500=3/4#9:5,4096,6 <2@501");
+    assert_string_equal(bench.log, "<2@500=3/4#9:5/1/4,4096,6 <2@501");
     close_bench(&bench);
 }
 

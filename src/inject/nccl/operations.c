@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/nccl/operations.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "annot/define.h"
+#include "base/shared_names.h"
+#include "inject/cupti/launches.h"
+#include "inject/nccl/nccl_abi.h"
+#include "inject/nccl/nccl_names.h"
+
+enum {
+    MOST_COMMUNICATORS = 1024,
+    REMEMBERED = 4096, /* operations */
+    MOST_LAUNCHED = 4096,
+    MOST_TORCH_CALLS = 16,
+    HANDLE_SHIFT = 1 /* the lowest bit of a handle: a channel of the operation */
+};
+
+struct ss_nccl_communicator {
+    bool is_used, has_channels;
+    uint64_t hash;
+    uint32_t group; /* a name; 0: not known yet */
+    uint32_t size;
+    int64_t next; /* number of the next collective */
+};
+
+/* An operation until it is forgotten. */
+struct slot {
+    uint64_t number; /* 0: free */
+    struct ss_nccl_operation operation;
+    uint64_t range; /* that is open; 0: none */
+    bool is_launched, is_queued;
+    uint32_t open, ended; /* channels */
+    uint64_t begin_timer, begin_stamp, end_timer;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct ss_nccl_communicator communicators[MOST_COMMUNICATORS];
+    uint32_t unnamed; /* communicators so far that had neither name nor hash */
+    uint64_t next;    /* number of the next operation, less one */
+    struct slot slots[REMEMBERED];
+    uint32_t launched_count;
+    struct ss_nccl_launched launched[MOST_LAUNCHED];
+    int *mask;
+    bool has_no_channels;
+    uint64_t origin_stamp, origin_ns; /* of one moment */
+    uint32_t domain, category;
+} nccl = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static uint32_t name_of(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? ss_define_name(text, strlen(text)) : 0;
+}
+
+static uint32_t name_of_event(const char *prefix, const char *function)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%s%s", prefix, function != NULL ? function : "operation");
+    return name_of(text);
+}
+
+static uint32_t styled(uint32_t name)
+{
+    if (nccl.category == 0) {
+        nccl.category = name_of("nccl");
+        nccl.domain = ss_define_domain(ss_domain_nccl, strlen(ss_domain_nccl));
+    }
+    return ss_define_styled(
+        name, (struct ss_name_style){.category = nccl.category, .type = SS_EVENT_TYPE_collective});
+}
+
+/* --- communicators ---------------------------------------------------------------------------- */
+
+static void identify(struct ss_nccl_communicator *communicator, uint64_t hash, const char *name)
+{
+    char text[48];
+    if (name == NULL || name[0] == '\0') {
+        if (hash != 0) {
+            snprintf(text, sizeof text, "NCCL %016" PRIx64, hash);
+        } else { /* ranks make their communicators in the same order */
+            snprintf(text, sizeof text, "NCCL communicator %" PRIu32, nccl.unnamed++);
+        }
+        name = text;
+    }
+    communicator->hash = hash;
+    communicator->group = name_of(name);
+}
+
+struct ss_nccl_communicator *ss_nccl_communicator_new(uint64_t hash, const char *name, int ranks,
+                                                      bool has_channels)
+{
+    struct ss_nccl_communicator *made = NULL;
+    pthread_mutex_lock(&nccl.lock);
+    for (size_t i = 0; i < MOST_COMMUNICATORS && made == NULL; i++) {
+        made = nccl.communicators[i].is_used ? NULL : &nccl.communicators[i];
+    }
+    if (made != NULL) {
+        *made = (struct ss_nccl_communicator){.is_used = true,
+                                              .has_channels = has_channels,
+                                              .size = ranks > 0 ? (uint32_t)ranks & 0xffffff : 0};
+        if (hash != 0 || name != NULL) {
+            identify(made, hash, name);
+        }
+    }
+    pthread_mutex_unlock(&nccl.lock);
+    return made;
+}
+
+void ss_nccl_communicator_identify(struct ss_nccl_communicator *communicator, uint64_t hash,
+                                   const char *name)
+{
+    pthread_mutex_lock(&nccl.lock);
+    if (communicator->group == 0) {
+        identify(communicator, hash, name);
+    }
+    pthread_mutex_unlock(&nccl.lock);
+}
+
+void ss_nccl_communicator_free(struct ss_nccl_communicator *communicator)
+{
+    pthread_mutex_lock(&nccl.lock);
+    communicator->is_used = false;
+    pthread_mutex_unlock(&nccl.lock);
+}
+
+/* --- calls of torch.distributed --------------------------------------------------------------- */
+
+/* Those of this thread whose operation has not come, the oldest first. */
+static _Thread_local struct {
+    struct ss_event_collective calls[MOST_TORCH_CALLS];
+    uint32_t count;
+    bool has_launched; /* since the last one: the others have no operation */
+} torch;
+
+void ss_nccl_torch_begins(const struct ss_event_collective *collective)
+{
+    if (torch.has_launched) {
+        torch.count = 0;
+        torch.has_launched = false;
+    }
+    if (torch.count == MOST_TORCH_CALLS) {
+        torch.count--;
+        memmove(&torch.calls[0], &torch.calls[1], torch.count * sizeof *torch.calls);
+    }
+    torch.calls[torch.count++] = *collective;
+}
+
+/* Operations of one launch come in an order of NCCL's: their sizes distinguish them. */
+static bool take_torch_call(uint32_t size, int64_t bytes, struct ss_event_collective *call)
+{
+    uint32_t found = UINT32_MAX;
+    for (uint32_t i = 0; i < torch.count; i++) {
+        bool is_possible = size == 0 || torch.calls[i].size == 0 || torch.calls[i].size == size;
+        if (is_possible && (found == UINT32_MAX || torch.calls[i].bytes == bytes)) {
+            found = i;
+            if (torch.calls[i].bytes == bytes) {
+                break;
+            }
+        }
+    }
+    torch.has_launched = true;
+    if (found == UINT32_MAX) {
+        return false;
+    }
+    *call = torch.calls[found];
+    torch.count--;
+    memmove(&torch.calls[found], &torch.calls[found + 1],
+            (torch.count - found) * sizeof *torch.calls);
+    return true;
+}
+
+/* --- ranges ----------------------------------------------------------------------------------- */
+
+static void begin_range(struct slot *slot, uint32_t name)
+{
+    const struct ss_nccl_operation *operation = &slot->operation;
+    struct ss_event_collective collective = {.group = operation->group,
+                                             .datatype = operation->datatype,
+                                             .algorithm = operation->algorithm,
+                                             .protocol = operation->protocol,
+                                             .size = operation->size,
+                                             .sequence = operation->sequence,
+                                             .bytes = operation->bytes,
+                                             .root = operation->root};
+    uint32_t of_style = styled(name);
+    slot->range = ss_event_begin_collective(nccl.domain, of_style, &collective);
+}
+
+/* Stamps may be ticks, whose rate is that since the first mask was set. */
+static uint64_t stamps_of_ns(uint64_t ns)
+{
+    uint64_t passed_ns = ss_stamp_monotonic_ns() - nccl.origin_ns;
+    double rate =
+        passed_ns > 0 ? (double)(ss_stamp_now() - nccl.origin_stamp) / (double)passed_ns : 0;
+    return (uint64_t)((double)ns * rate);
+}
+
+/* The duration is the device's, where it is known: NCCL's thread sees an end late. */
+static void end_range(struct slot *slot)
+{
+    bool is_timed = slot->begin_timer != 0 && slot->end_timer > slot->begin_timer;
+    uint64_t now = ss_stamp_now(), then = now;
+    if (is_timed) {
+        then = slot->begin_stamp + stamps_of_ns(slot->end_timer - slot->begin_timer);
+    }
+    ss_event_end_at(then < now ? then : now, slot->range);
+    slot->range = 0;
+}
+
+/* --- operations ------------------------------------------------------------------------------- */
+
+static struct slot *slot_of(uint64_t handle)
+{
+    uint64_t number = handle >> HANDLE_SHIFT;
+    struct slot *slot = &nccl.slots[number % REMEMBERED];
+    return number != 0 && slot->number == number ? slot : NULL;
+}
+
+static bool is_channel(uint64_t handle)
+{
+    return (handle & 1) != 0;
+}
+
+static int64_t bytes_of(const struct ss_nccl_described *described)
+{
+    const struct ss_nccl_datatype *datatype = ss_nccl_datatype_of(described->datatype);
+    uint64_t bytes;
+    bool is_known = datatype != NULL &&
+                    !__builtin_mul_overflow(described->count, datatype->bytes, &bytes) &&
+                    bytes <= INT64_MAX;
+    return is_known ? (int64_t)bytes : -1;
+}
+
+static struct ss_nccl_operation operation_of(struct ss_nccl_communicator *communicator,
+                                             const struct ss_nccl_described *described)
+{
+    const struct ss_nccl_datatype *datatype = ss_nccl_datatype_of(described->datatype);
+    struct ss_event_collective call;
+    struct ss_nccl_operation operation = {
+        .function = name_of_event("nccl", described->function),
+        .group = communicator->group,
+        .datatype = name_of(datatype != NULL ? datatype->name : described->datatype),
+        .algorithm = name_of(ss_nccl_plain(described->algorithm)),
+        .protocol = name_of(ss_nccl_plain(described->protocol)),
+        .size = communicator->size,
+        .channels = described->channels,
+        .sequence = described->is_message ? -1 : communicator->next++,
+        .bytes = bytes_of(described),
+        .root = -1};
+    if (!described->is_message && take_torch_call(operation.size, operation.bytes, &call)) {
+        operation.group = call.group;
+        operation.size = call.size != 0 ? call.size : operation.size;
+        operation.sequence = call.sequence;
+        operation.root = call.root;
+        operation.datatype = call.datatype != 0 ? call.datatype : operation.datatype;
+        operation.bytes = call.bytes >= 0 ? call.bytes : operation.bytes;
+    }
+    return operation;
+}
+
+static void launch(struct slot *slot)
+{
+    uint32_t correlation = ss_launches_last();
+    if (correlation != 0 && nccl.launched_count < MOST_LAUNCHED) {
+        nccl.launched[nccl.launched_count++] =
+            (struct ss_nccl_launched){correlation, slot->operation};
+        slot->is_launched = true;
+    }
+}
+
+uint64_t ss_nccl_begin(struct ss_nccl_communicator *communicator,
+                       const struct ss_nccl_described *described)
+{
+    pthread_mutex_lock(&nccl.lock);
+    uint64_t number = ++nccl.next;
+    struct slot *slot = &nccl.slots[number % REMEMBERED];
+    if (slot->range != 0) {
+        end_range(slot);
+    }
+    if (communicator->group == 0) {
+        identify(communicator, 0, NULL);
+    }
+    *slot = (struct slot){.number = number, .operation = operation_of(communicator, described)};
+    launch(slot);
+    if (!slot->is_launched && (nccl.has_no_channels || !communicator->has_channels)) {
+        slot->is_queued = true;
+        begin_range(slot, name_of_event("nccl:", described->function));
+    }
+    pthread_mutex_unlock(&nccl.lock);
+    return number << HANDLE_SHIFT;
+}
+
+/* --- channels --------------------------------------------------------------------------------- */
+
+uint64_t ss_nccl_begin_channel(uint64_t operation, uint64_t timer)
+{
+    uint64_t handle = 0;
+    pthread_mutex_lock(&nccl.lock);
+    struct slot *slot = slot_of(operation);
+    if (slot != NULL && !slot->is_launched && !slot->is_queued) {
+        if (slot->open + slot->ended == 0) {
+            begin_range(slot, slot->operation.function);
+            slot->begin_stamp = ss_stamp_now();
+            slot->begin_timer = timer;
+        }
+        slot->open++;
+        handle = slot->number << HANDLE_SHIFT | 1;
+    }
+    pthread_mutex_unlock(&nccl.lock);
+    return handle;
+}
+
+void ss_nccl_time_channel(uint64_t handle, uint64_t timer)
+{
+    pthread_mutex_lock(&nccl.lock);
+    struct slot *slot = slot_of(handle);
+    if (slot != NULL && timer > slot->end_timer) {
+        slot->end_timer = timer;
+    }
+    pthread_mutex_unlock(&nccl.lock);
+}
+
+/* --- ends ------------------------------------------------------------------------------------- */
+
+static void end_channel(struct slot *slot)
+{
+    slot->open -= slot->open > 0;
+    slot->ended++;
+    bool is_last =
+        slot->operation.channels != 0 ? slot->ended >= slot->operation.channels : slot->open == 0;
+    if (is_last && slot->range != 0) {
+        end_range(slot);
+    }
+}
+
+void ss_nccl_end(uint64_t handle)
+{
+    pthread_mutex_lock(&nccl.lock);
+    struct slot *slot = slot_of(handle);
+    if (slot != NULL && is_channel(handle)) {
+        end_channel(slot);
+    } else if (slot != NULL && slot->is_queued && slot->range != 0) {
+        end_range(slot);
+    }
+    pthread_mutex_unlock(&nccl.lock);
+}
+
+/* --- what is asked for ------------------------------------------------------------------------ */
+
+static void write_mask(void)
+{
+    int kinds = SS_NCCL_COLLECTIVE | SS_NCCL_MESSAGE | (nccl.has_no_channels ? 0 : SS_NCCL_CHANNEL);
+    if (nccl.mask != NULL) {
+        __atomic_store_n(nccl.mask, kinds, __ATOMIC_RELAXED);
+    }
+}
+
+void ss_nccl_set_mask(int *mask)
+{
+    pthread_mutex_lock(&nccl.lock);
+    nccl.mask = mask;
+    if (nccl.origin_ns == 0) {
+        nccl.origin_stamp = ss_stamp_now();
+        nccl.origin_ns = ss_stamp_monotonic_ns();
+    }
+    write_mask();
+    pthread_mutex_unlock(&nccl.lock);
+}
+
+void ss_nccl_want_channels(bool wanted)
+{
+    pthread_mutex_lock(&nccl.lock);
+    nccl.has_no_channels = !wanted;
+    write_mask();
+    pthread_mutex_unlock(&nccl.lock);
+}
+
+size_t ss_nccl_take(struct ss_nccl_launched *launched, size_t most)
+{
+    pthread_mutex_lock(&nccl.lock);
+    size_t count = nccl.launched_count < most ? nccl.launched_count : most;
+    memcpy(launched, nccl.launched, count * sizeof *launched);
+    nccl.launched_count -= (uint32_t)count;
+    memmove(nccl.launched, nccl.launched + count, nccl.launched_count * sizeof *launched);
+    pthread_mutex_unlock(&nccl.lock);
+    return count;
+}

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NCCL's profiler interface under `record`, in each of its versions, with a fake NCCL: what a
+recording has of collectives, with the work of devices and without."""
+
+import json
+import statistics
+
+import fake_cuda
+import pytest
+from test_gpu import simulated
+
+VERSIONS = [1, 2, 3, 4, 5]
+LATE_NS = 20_000_000
+
+
+class Collectives:
+    def __init__(self, stepscope, path, done):
+        self.stepscope, self.path, self.done = stepscope, path, done
+
+    def rows(self):
+        done = self.stepscope("report", "--by", "collective", "-f", "json", self.path, status=None)
+        return json.loads(done.stdout)["tables"][0]["rows"]
+
+    def events(self, name):
+        """The events with this in their name, of both ranks."""
+        out = self.path.with_suffix(".json")
+        self.stepscope("export", "--to", "chrome", "-o", out, self.path, status=None)
+        events = json.loads(out.read_text())["traceEvents"]
+        return [one for one in events if name in one.get("name", "") and one["ph"] in "bX"]
+
+
+@pytest.fixture
+def record(stepscope, source_dir, tmp_path):
+    program = stepscope.path.parent / "tests" / "nccl_program"
+    if not program.exists():
+        pytest.skip(f"{program} is missing: built without tests")
+
+    def run(version, *options, rounds=3, env=None):
+        path = tmp_path / "t.pftrace"
+        device = simulated(source_dir, "--devices", "2", "--nccl-profiler", str(version))
+        done = stepscope("record", "-o", path, *options, "--", program, rounds,
+                         env={**device, **(env or {})})
+        assert done.stdout.split()[-1] == str(2 * rounds)
+        return Collectives(stepscope, path, done)
+    return run
+
+
+def check_rows(rows, rounds):
+    """Numbers, names, sizes and how NCCL did them; who was late."""
+    assert [row["sequence"] for row in rows] == list(range(2 * rounds))
+    assert {row["group"] for row in rows} == {rows[0]["group"]} and rows[0]["group"].startswith("NCCL ")
+    assert all(row["ranks"] == 2 and row["algorithm"] == "ring" and row["protocol"] == "LL"
+               for row in rows)
+    reductions = rows[0::2]
+    scatters = rows[1::2]
+    assert {(row["name"], row["bytes"]) for row in reductions} == {("allreduce", 4000)}
+    assert {(row["name"], row["bytes"]) for row in scatters} == {("reduce_scatter", 128)}
+    assert statistics.median(row["skew_ns"] for row in scatters) > LATE_NS / 2
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_kernels_have_what_nccl_says(record, version):
+    recording = record(version)
+    rows = recording.rows()
+    check_rows(rows, 3)
+    assert all(row["ends_differ_ns"] < 1000 for row in rows)  # the simulated ranks end together
+    kernels = recording.events("ncclDevKernel_AllReduce")
+    assert len(kernels) == 6
+    assert {one["args"]["dtype"] if "dtype" in one["args"] else one["args"]["datatype"]
+            for one in kernels} == {"float32"}
+    messages = recording.events("ncclDevKernel_SendRecv")
+    assert len(messages) == 6 and all("sequence" not in one["args"] for one in messages)
+
+
+@pytest.mark.parametrize("version", [3, 4, 5])
+def test_channels_stand_for_kernels(record, version):
+    """Without the work of devices: from the begin of the first channel to the end of the last."""
+    recording = record(version, "--gpu", "off")
+    rows = recording.rows()
+    check_rows(rows, 3)
+    ranges = recording.events("ncclReduceScatter")
+    assert len(ranges) == 6
+    assert not recording.events("ncclDevKernel")
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_calls_alone_are_queued(record, version):
+    """Versions without channels: the host only queues a collective, and says nothing of waits."""
+    recording = record(version, "--gpu", "off")
+    assert recording.rows() == []
+    queued = recording.events("nccl:ReduceScatter")
+    assert len(queued) == 6
+    assert {one["args"]["algorithm"] for one in queued} == {"ring"}
+
+
+def test_a_plugin_of_the_user_stays(record):
+    recording = record(5, env={"NCCL_PROFILER_PLUGIN": "/none/plugin.so"})
+    assert "NCCL_PROFILER_PLUGIN is set already (/none/plugin.so)" in recording.done.stderr
+    assert {row.get("algorithm") for row in recording.rows()} == {None}
+
+
+def test_collectives_of_torch_and_of_nccl_are_one(stepscope, source_dir, tmp_path):
+    """The group and the number are those of torch.distributed, on its calls and on kernels."""
+    python = fake_cuda.need_cuda_python()
+    path = tmp_path / "t.pftrace"
+    stepscope("record", "-q", "-o", path, "--", python, "-m", "torch.distributed.run",
+              "--nproc-per-node", 2, source_dir / "tests/workloads/torch_cuda_ranks.py", "plain",
+              env=simulated(source_dir, "--devices", "2", python), timeout=300)
+    recording = Collectives(stepscope, path, None)
+    rows = recording.rows()
+    calls = [one for one in recording.events("nccl:") if "sequence" in one.get("args", {})]
+    kernels = recording.events("ncclDevKernel_AllReduce")
+    assert kernels
+    assert {one["args"]["group"] for one in kernels} <= {one["args"]["group"] for one in calls}
+    numbers = {one["args"]["sequence"] for one in calls}
+    assert {one["args"]["sequence"] for one in kernels} <= numbers
+    assert [row["sequence"] for row in rows] == sorted(row["sequence"] for row in rows)
+    assert {row["algorithm"] for row in rows} == {"ring"}
+    assert {row["name"] for row in rows} >= {"allreduce", "allgather", "broadcast"}
