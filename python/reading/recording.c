@@ -2,12 +2,15 @@
 /* The type Recording: an opened recording (reading/opened.h). */
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "analysis/table_figures.h"
 #include "arrow/cells.h"
 #include "base/alloc.h"
 #include "reading.h"
 #include "reading/opened.h"
+#include "view/report.h"
+#include "view/sink.h"
 
 struct recording {
     PyObject_HEAD struct ss_opened *opened;
@@ -281,6 +284,78 @@ static PyObject *report(PyObject *self, PyObject *args, PyObject *keywords)
     return result;
 }
 
+/* The views of documents as text. */
+static const struct {
+    const char *name;
+    ss_report_render *render;
+} text_views[] = {
+    {"html", ss_report_notebook}, {"markdown", ss_report_markdown}, {"text", ss_report_text}};
+
+/* NULL with an exception. */
+static ss_report_render *text_view_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof text_views / sizeof *text_views; i++) {
+        if (strcmp(text_views[i].name, name) == 0) {
+            return text_views[i].render;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "a report is shown as html, markdown or text, not %s", name);
+    return NULL;
+}
+
+enum { MAX_SHOWN_BYTES = 64 << 20 };
+
+/* Into memory that `sink` owns. */
+static enum ss_status render(const struct ss_document *document, ss_report_render *view,
+                             size_t width, struct ss_sink *sink, struct ss_error *err)
+{
+    const struct ss_report_style style = {.width = width};
+    FILE *stream = ss_sink_stream(sink);
+    if (stream == NULL) {
+        return ss_fail(err, SS_E_NOMEM, "no memory for the text of a report");
+    }
+    enum ss_status status = view(document, &style, stream, err);
+    bool is_whole = fclose(stream) == 0 && !ss_sink_failed(sink);
+    return status != SS_OK || is_whole
+               ? status
+               : ss_fail(err, SS_E_LIMIT, "the report is longer than 64 MiB: choose fewer rows");
+}
+
+/* shown(view, width, (name,), *, …) → str: the report as a person reads it. width: of a text, in
+ * columns; 0: no limit. */
+static PyObject *shown(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    struct ss_query query = {0};
+    struct ss_opened_report made;
+    struct ss_error err;
+    enum ss_status status;
+    const char *view_name;
+    unsigned width = 0;
+    struct ss_sink sink;
+    PyObject *words = NULL, *text = NULL;
+    if (!PyArg_ParseTuple(args, "sIO!", &view_name, &width, &PyTuple_Type, &words) ||
+        !read_query(words, keywords, &query)) {
+        return NULL;
+    }
+    ss_report_render *view = text_view_of(view_name);
+    if (view == NULL) {
+        return NULL;
+    }
+    ss_sink_open_memory(&sink, MAX_SHOWN_BYTES);
+    Py_BEGIN_ALLOW_THREADS status =
+        ss_opened_tables(((struct recording *)self)->opened, &query, &made, &err);
+    if (status == SS_OK) {
+        status = render(&made.document, view, width, &sink, &err);
+        ss_opened_report_fini(&made);
+    }
+    Py_END_ALLOW_THREADS if (status == SS_OK)
+    {
+        text = ss_reading_text((struct ss_strview){sink.buffer.data, sink.buffer.length});
+    }
+    ss_sink_abandon(&sink);
+    return status == SS_OK ? text : ss_reading_raise(&err);
+}
+
 /* content(name, *, …) → Table */
 static PyObject *content(PyObject *self, PyObject *args, PyObject *keywords)
 {
@@ -302,6 +377,7 @@ static PyObject *content(PyObject *self, PyObject *args, PyObject *keywords)
 
 static PyMethodDef methods[] = {
     {"report", WITH_KEYWORDS(report), METH_VARARGS | METH_KEYWORDS, NULL},
+    {"shown", WITH_KEYWORDS(shown), METH_VARARGS | METH_KEYWORDS, NULL},
     {"content", WITH_KEYWORDS(content), METH_VARARGS | METH_KEYWORDS, NULL},
     {0}};
 

@@ -101,6 +101,12 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def load_ipython_extension(shell):
+    """Called by IPython for `%load_ext stepscope`: adds the magic %%stepscope."""
+    from ._notebook import register
+    register(shell)
+
+
 def _version():
     from importlib import metadata
     try:

@@ -2,6 +2,8 @@
 """Recordings as tables: stepscope.open."""
 
 import builtins
+import functools
+import html
 import os
 import tempfile
 import unicodedata
@@ -104,6 +106,7 @@ class Run:
         self.paths = paths
         self._recording = _Recording(paths)
         self._made = {}
+        self._other_names = {}  # of files, for people: texts without markup
         overview = self.report()
         self.headline, self.findings = overview.headline, overview.findings
         self.problems, self.figures = overview.problems, overview.figures
@@ -111,7 +114,24 @@ class Run:
     def report(self, name=None, **options):
         """A Report: all tables of one name, with the figures around them; None: the overview.
         Options as of table()."""
-        return Report(self._recording.report(name, **_query(options)))
+        given = _query(options)
+        return Report(self._recording.report(name, **given),
+                      functools.partial(self._shown, name=name, options=given))
+
+    def _shown(self, view, name=None, options=None, width=0):
+        """What a person reads: view is "html" (of a notebook), "markdown" or "text", in `width` columns
+        (0: no limit)."""
+        options = {"rows": _MOST_SHOWN_ROWS, **(options or {})}
+        text = self._recording.shown(view, width, (name,), **options)
+        for file, other in self._other_names.items():
+            text = text.replace(file, other)
+        return text
+
+    def _repr_html_(self):
+        return _shown_or_why_not(self._shown, "html")
+
+    def _repr_markdown_(self):
+        return _shown_or_why_not(self._shown, "markdown")
 
     def table(self, name, **options):
         """A table of `stepscope report --by NAME`, with its options:
@@ -173,13 +193,26 @@ class Run:
 
 
 class Report:
-    """What `stepscope report` states: headline, findings, problems, figures, notes, and its tables."""
+    """What `stepscope report` states: headline, findings, problems, figures, notes, and its tables.
 
-    def __init__(self, made):
+    str(): its text. A notebook shows it with its tables, each with ten rows, or as many as were
+    asked for."""
+
+    def __init__(self, made, shown):
+        self._shown = shown
         self.headline, self.problems = made["headline"], made["problems"]
         self.figures, self.notes = made["figures"], made["notes"]
         self.findings = [Finding(one) for one in (self.figures["training"] or {}).get("advice", ())]
         self.tables = [Table(*one) for one in made["tables"]]
+
+    def __str__(self):
+        return self._shown("text")
+
+    def _repr_html_(self):
+        return _shown_or_why_not(self._shown, "html")
+
+    def _repr_markdown_(self):
+        return _shown_or_why_not(self._shown, "markdown")
 
     def __repr__(self):
         return f"<stepscope.Report of {', '.join(table.name for table in self.tables)}>"
@@ -262,29 +295,65 @@ class Table:
         return "\n".join(_lines(self))
 
 
+    def _repr_html_(self):
+        return _html_of(self)
+
+
 _MOST_ROWS, _MOST_WIDTH = 20, 40
+_MOST_SHOWN_ROWS = 10  # of each table of a report that a notebook shows
 
 
-def _lines(table):
-    """The first rows as aligned text, texts to the left and numbers to the right, without the
-    columns that are empty in them."""
+def _first_rows(table):
+    """The first rows by columns, without those that are empty in them: [(whether to the right, title
+    and cells)], and the names of the empty ones."""
     rows = [table[number] for number in range(min(len(table), _MOST_ROWS))]
     columns = {name: [row[name] for row in rows] for name in table.columns}
     empty = [name for name in columns if rows and not any(value is not None for value in columns[name])]
+    return [(all(isinstance(value, (int, float, type(None))) for value in columns[name]),
+             [name, *map(_cell, columns[name])]) for name in columns if name not in empty], empty
+
+
+def _lines(table):
+    """The first rows as aligned text, texts to the left and numbers to the right."""
+    columns, empty = _first_rows(table)
     shown = []
-    for name in [name for name in columns if name not in empty]:
-        right = all(isinstance(value, (int, float, type(None))) for value in columns[name])
-        cells = [name, *map(_cell, columns[name])]
+    for right, cells in columns:
         width = max(map(_width, cells))
         shown.append([" " * (width - _width(cell)) + cell if right else
                       cell + " " * (width - _width(cell)) for cell in cells])
     for line in zip(*shown):
         yield "  ".join(line).rstrip()
-    more = f", the first {len(rows)} shown" if len(rows) < len(table) else ""
+    yield from _lines_below(table, empty)
+
+
+def _lines_below(table, empty):
+    more = f", the first {_MOST_ROWS} shown" if len(table) > _MOST_ROWS else ""
     yield f"[{table.name}: {len(table)} row{'s'[:len(table) != 1]}{more}]"
     if empty:
         yield f"[without a value here: {', '.join(empty)}]"
     yield from table.notes
+
+
+def _html_of(table):
+    """The first rows as HTML, in the colours of what is around it; MathJax leaves it alone."""
+    columns, empty = _first_rows(table)
+    columns = [(' style="text-align: right"' if right else ' style="text-align: left"', cells)
+               for right, cells in columns]
+    rows = ["".join(f"<{tag}{style}>{html.escape(cells[number])}</{tag}>" for style, cells in columns)
+            for number, tag in enumerate(["th", *["td"] * min(len(table), _MOST_ROWS)])]
+    below = "<br>\n".join(map(html.escape, _lines_below(table, empty)))
+    return ('<div class="tex2jax_ignore mathjax_ignore" style="overflow-x: auto">\n<table>\n'
+            + "".join(f"<tr>{row}</tr>\n" for row in rows) + f"</table>\n<p>{below}</p>\n</div>")
+
+
+def _shown_or_why_not(shown, view):
+    """In a notebook, an error is one line in place of the report."""
+    try:
+        return shown(view)
+    except errors["Error"] as error:
+        line = " ".join(f"stepscope: {error}".split())
+        return f"<p>{html.escape(line)}</p>" if view == "html" else "".join(
+            "\\" + char if char in "\\`*_[]<>|~&$" else char for char in line)
 
 
 def _cell(value):

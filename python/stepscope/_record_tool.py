@@ -13,7 +13,7 @@ from ._tools import ProfilerWrapper, rank, warn
 _POLL_MS = 200  # the interval of checks whether to end
 _LAST_WINDOW_S = 30  # how long finalize() waits for the handlers of the last windows
 _EVERYTHING = "active=1000000000"  # a single window, which ends with the recording
-_NO_SCHEDULE = ""
+NO_SCHEDULE = ""
 _WINDOW_NAME = "ep{epoch}-ba{batch}-rank{rank}"  # Composer's names
 _NEED_OWN = ("rate", "trace_file", "num_traces_to_keep", "overwrite", "json", "torch",
              "operators", "module_depth", "step_optimizer", "torch_profiler")
@@ -145,7 +145,7 @@ class RecordTool(ProfilerWrapper):
                 _stepscope._follow(None)  # record nothing before the schedule begins
             if not self._start_recorder():
                 if self._follows:
-                    _stepscope._follow(_NO_SCHEDULE)
+                    _stepscope._follow(NO_SCHEDULE)
                 self.enabled = False
                 return
         else:
@@ -164,14 +164,19 @@ class RecordTool(ProfilerWrapper):
     def _start_recorder(self):
         from . import _recorder
         try:
-            self._recorder = _recorder.Recorder(self._arguments())
+            self._begin_recorder()
         except _recorder.NoRecorder as error:
             if str(error) != self._reported:  # not at each begin of a `with`
                 self._reported = str(error)
                 warn(f"nothing is recorded: {error}")
             return False
-        _stepscope._follow_torch(self._torch_settings())
         return True
+
+    def _begin_recorder(self):
+        """Raises NoRecorder."""
+        from . import _recorder
+        self._recorder = _recorder.Recorder(self._arguments())
+        _stepscope._follow_torch(self._torch_settings())
 
     def _torch_settings(self):
         options = self._options
@@ -255,7 +260,7 @@ class RecordTool(ProfilerWrapper):
                 self.last_path = self._path
                 whole = Window(self._path, 0, None, None, False, False)
             if self._follows:
-                _stepscope._follow(_NO_SCHEDULE)
+                _stepscope._follow(NO_SCHEDULE)
         elif self._handlers is not None:
             _stepscope._flush(_LAST_WINDOW_S * 1000)
         if self._handlers is not None:

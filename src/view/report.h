@@ -42,6 +42,12 @@ extern const struct ss_report_view ss_report_views[];
 #include "view/report_views.def"
 #undef SS_REPORT_VIEW
 
+/* The report as a part of a page that is not ours, such as the output of a notebook: HTML without
+ * scripts and without anything that is loaded, in the colours of what is around it. At most
+ * SS_REPORT_NOTEBOOK_MAX_BYTES. It is no format of the command line. */
+enum { SS_REPORT_NOTEBOOK_MAX_BYTES = 200 * 1000 };
+ss_report_render ss_report_notebook;
+
 /* Title and header of a document alone, as text. */
 void ss_report_text_header(const struct ss_document *document, const struct ss_report_style *style,
                            FILE *out);

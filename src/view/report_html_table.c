@@ -5,34 +5,11 @@
 #include "view/report_layouts.h"
 #include "view/report_page.h"
 
-/* A column without a title that may be dropped is a drawing of the number before it. */
-static bool is_drawing(const struct ss_text_column *column)
-{
-    return column->title[0] == '\0' && column->drops > 0;
-}
-
-static bool has_content(const struct ss_text_table *text, size_t column)
-{
-    for (size_t row = 0; row < text->row_colours.count; row++) {
-        const char *cell = text->cells.data[row * text->column_count + column].text;
-        if (cell != NULL && cell[0] != '\0') {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_shown(const struct ss_text_table *text, size_t column)
-{
-    return !is_drawing(&text->columns[column]) &&
-           (text->columns[column].title[0] != '\0' || has_content(text, column));
-}
-
 static json_t *columns_of(const struct ss_text_table *text, const struct ss_page_limits *limits)
 {
     json_t *columns = json_array();
     for (size_t c = 0; c < text->column_count; c++) {
-        if (!is_shown(text, c)) {
+        if (!ss_text_table_is_shown(text, c)) {
             continue;
         }
         json_t *column = json_object();
@@ -41,7 +18,7 @@ static json_t *columns_of(const struct ss_text_table *text, const struct ss_page
         if (text->columns[c].right) {
             json_object_set_new(column, "right", json_true());
         }
-        if (c + 1 < text->column_count && is_drawing(&text->columns[c + 1])) {
+        if (c + 1 < text->column_count && ss_text_table_is_drawing(text, c + 1)) {
             json_object_set_new(column, "bar", json_true());
         }
         json_array_append_new(columns, column);
@@ -54,7 +31,7 @@ static json_t *words_of(const struct ss_text_table *text, size_t row,
 {
     json_t *words = json_array();
     for (size_t c = 0; c < text->column_count; c++) {
-        if (is_shown(text, c)) {
+        if (ss_text_table_is_shown(text, c)) {
             const char *cell = text->cells.data[row * text->column_count + c].text;
             json_array_append_new(words,
                                   ss_page_text(ss_strview_of(cell != NULL ? cell : ""), limits));
@@ -70,12 +47,12 @@ static void put_tones(json_t *list, const struct ss_text_table *text, size_t row
         const char *colour = text->cells.data[row * text->column_count + c].colour;
         bool is_better = colour != NULL && strcmp(colour, "green") == 0;
         bool is_worse = colour != NULL && strcmp(colour, "lightred") == 0;
-        if (is_shown(text, c) && (is_better || is_worse)) {
+        if (ss_text_table_is_shown(text, c) && (is_better || is_worse)) {
             json_array_append_new(list, json_integer((json_int_t)row));
             json_array_append_new(list, json_integer((json_int_t)shown));
             json_array_append_new(list, json_integer(is_better ? 1 : -1));
         }
-        shown += is_shown(text, c);
+        shown += ss_text_table_is_shown(text, c);
     }
 }
 

@@ -192,18 +192,6 @@ static void print_note(const struct ss_block *block, FILE *out)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* A column without a title that may be dropped is a drawing; one without cells has nothing. */
-static bool is_shown(const struct ss_text_table *text, size_t column)
-{
-    bool is_drawing = text->columns[column].title[0] == '\0' && text->columns[column].drops;
-    bool has_content = text->columns[column].title[0] != '\0';
-    for (size_t row = 0; row < text->row_colours.count; row++) {
-        const char *cell = text->cells.data[row * text->column_count + column].text;
-        has_content = has_content || (cell != NULL && cell[0] != '\0');
-    }
-    return has_content && !is_drawing;
-}
-
 static void print_row(const struct ss_text_table *text, size_t row, const bool *shown, FILE *out)
 {
     for (size_t c = 0; c < text->column_count; c++) {
@@ -221,7 +209,7 @@ static void print_pipes(const struct ss_text_table *text, FILE *out)
 {
     bool *shown = ss_alloc_zero(text->column_count, sizeof *shown);
     for (size_t c = 0; c < text->column_count; c++) {
-        shown[c] = is_shown(text, c);
+        shown[c] = ss_text_table_is_shown(text, c);
         if (shown[c]) {
             fputs("| ", out);
             print_cell(text->columns[c].title, out);

@@ -65,6 +65,21 @@ void ss_text_table_putf(struct ss_text_table *table, size_t column, const char *
     ss_strbuf_fini(&text);
 }
 
+bool ss_text_table_is_drawing(const struct ss_text_table *table, size_t column)
+{
+    return table->columns[column].title[0] == '\0' && table->columns[column].drops > 0;
+}
+
+bool ss_text_table_is_shown(const struct ss_text_table *table, size_t column)
+{
+    bool has_content = table->columns[column].title[0] != '\0';
+    for (size_t row = 0; row < table->row_colours.count && !has_content; row++) {
+        const char *cell = table->cells.data[row * table->column_count + column].text;
+        has_content = cell != NULL && cell[0] != '\0';
+    }
+    return has_content && !ss_text_table_is_drawing(table, column);
+}
+
 /* The widths of the columns: of their cells alone, and with the titles. */
 static void natural_widths(const struct ss_text_table *table, size_t *content, size_t *widths)
 {

@@ -2,6 +2,7 @@
 """The stepscope under test, the interpreters found here, and the reasons for skipping."""
 
 import importlib.util
+import json
 import os
 import pathlib
 import shutil
@@ -113,6 +114,18 @@ def package(stepscope, python):
         pytest.skip("no extension was built for the Python that runs the tests (its headers are "
                     "not installed)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def own_recorder(stepscope):
+    """Skips where a program cannot start a recorder that reads it."""
+    found = json.loads(stepscope("doctor", "--format", "json", status=None).stdout)["checks"]
+    attach = next(one for one in found if one["name"] == "attach to a process")
+    yama = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
+    # There a program may name its recorder itself.
+    names_its_own = yama.exists() and yama.read_text().strip() == "1"
+    if attach["verdict"] != "ok" and not names_its_own:
+        pytest.skip(attach["text"])
 
 
 def _interpreters():

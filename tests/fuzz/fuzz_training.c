@@ -68,6 +68,14 @@ static void check_views(const struct ss_selection *selection)
     check(json != NULL, "JSON is JSON");
     json_decref(json);
     free(text);
+    text = NULL;
+    out = open_memstream(&text, &length);
+    check(out != NULL && ss_report_notebook(&document, &style, out, NULL) == SS_OK,
+          "HTML for a notebook is written");
+    fclose(out);
+    check(length <= SS_REPORT_NOTEBOOK_MAX_BYTES, "a notebook stays small");
+    check(strstr(text, "<script") == NULL, "names are not scripts");
+    free(text);
     ss_document_fini(&document);
 }
 

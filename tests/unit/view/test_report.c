@@ -323,6 +323,75 @@ static void a_page_has_maps_and_no_markup_of_names(void **state)
     ss_document_fini(&document);
 }
 
+/* From behind the style sheet on. */
+static void check_notebook(const struct ss_document *document, const char *wanted)
+{
+    char *text = render(ss_report_notebook, document, 0);
+    char *begin = strstr(text, "</style>\n");
+    assert_memory_equal(text, "<div class=\"stepscope ", 22);
+    assert_non_null(begin);
+    assert_string_equal(begin + strlen("</style>\n"), wanted);
+    free(text);
+}
+
+static void notebooks_get_a_sentence_a_bar_and_sections_without_scripts(void **state)
+{
+    (void)state;
+    struct ss_document document;
+    fill(&document);
+    check_notebook(
+        &document,
+        "<details><summary>Recording</summary>\n"
+        "<table>\n<tr><td>Samples</td><td style=\"white-space:normal\">3 recorded = 3 shown</td>"
+        "</tr>\n</table>\n</details>\n"
+        "<p><b>A step takes *long*</b></p>\n"
+        "<div aria-hidden=\"true\" style=\"display:flex;height:16px;max-width:760px\">"
+        "<span style=\"width:75.00%;background:#c8443a\" title=\"data 75.0 %\"></span>"
+        "<span style=\"width:25.00%;background:#64748b\" title=\"other 25.0 %\"></span></div>\n"
+        "<p><span class=\"share\"><span class=\"swatch\" style=\"background:#c8443a\"></span> data "
+        "75.0 %</span> <span class=\"share\"><span class=\"swatch\" style=\"background:#64748b\">"
+        "</span> other 25.0 %</span> </p>\n"
+        "<ol>\n<li><b>75 % waits</b><br>\nat a.py:1 f_g<br>\n"
+        "<span class=\"soft\">cores 8 · workers 0</span><br>\n→ num_workers=2</li>\n</ol>\n"
+        "<p><span aria-hidden=\"true\">▁▄█</span> <span class=\"soft\">step by step</span></p>\n"
+        "<p class=\"soft\">median of 3 steps</p>\n"
+        "<details open><summary>Waits</summary>\n<div class=\"wide\"><table>\n<thead><tr><th>name"
+        "</th><th class=\"right\">wait</th><th class=\"right\">half</th></tr>\n</thead>\n<tbody>\n"
+        "<tr><td>x|&#60;y&#62;</td><td class=\"right\">2.00 µs</td><td class=\"right\">1.00 µs</td>"
+        "</tr>\n</tbody>\n</table></div>\n</details>\n"
+        "<details><summary>People&#39;s</summary>\n<div class=\"wide\"><table>\n<thead><tr><th>name"
+        "</th><th class=\"right\">wait</th><th class=\"right\">half</th></tr>\n</thead>\n<tbody>\n"
+        "<tr><td>x|&#60;y&#62;</td><td class=\"right\">2.00 µs</td><td class=\"right\">1.00 µs</td>"
+        "</tr>\n</tbody>\n</table></div>\n"
+        "<p><b>!</b> beware</p>\n</details>\n</div>\n");
+    ss_document_fini(&document);
+}
+
+/* What does not fit is left out as a whole block, and every element ends. */
+static void the_output_of_a_notebook_is_small_whatever_the_report(void **state)
+{
+    (void)state;
+    enum { NOTES = 1000 };
+    char name[1000];
+    struct ss_document document;
+    ss_document_init(&document);
+    memset(name, '"', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    add_table(&document, SS_FOR_ALL);
+    for (int i = 0; i < NOTES; i++) {
+        *ss_document_add_note(&document, SS_NOTE_FACT) = words(&document, name);
+    }
+    char *text = render(ss_report_notebook, &document, 0);
+    size_t length = strlen(text);
+    assert_in_range(length, SS_REPORT_NOTEBOOK_MAX_BYTES - 8000, SS_REPORT_NOTEBOOK_MAX_BYTES);
+    const char *end =
+        "&#34;</p>\n</details>\n<p><b>!</b> The rest is left out, for a notebook should "
+        "stay small: choose one table, or fewer rows.</p>\n</div>\n";
+    assert_string_equal(text + length - strlen(end), end);
+    free(text);
+    ss_document_fini(&document);
+}
+
 int main(void)
 {
     ss_text_use_utf8();
@@ -335,6 +404,8 @@ int main(void)
         cmocka_unit_test(long_notes_are_wrapped),
         cmocka_unit_test(every_view_has_a_row_and_renders_any_document),
         cmocka_unit_test(a_sentence_has_units),
+        cmocka_unit_test(notebooks_get_a_sentence_a_bar_and_sections_without_scripts),
+        cmocka_unit_test(the_output_of_a_notebook_is_small_whatever_the_report),
         cmocka_unit_test(a_page_has_maps_and_no_markup_of_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
