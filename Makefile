@@ -10,7 +10,7 @@ VENV := .venv
 
 export CTEST_OUTPUT_ON_FAILURE = 1
 
-.PHONY: help demo check check-long bench install fuzz tidy format docs clean
+.PHONY: help demo check check-long check-gpu bench install fuzz tidy format docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,11 @@ check-long: ## every test, also those that take hours: kill tests, sanitizers, F
 	@tools/need build test venv fuzz
 	@tools/need --optional more-tests
 	@tests/run --long --fuzz-seconds $(or $(FUZZ_SECONDS),600) --python $(PYTHON) --venv $(VENV) --jobs $(JOBS)
+
+check-gpu: ## verify on a CUDA device what docs/verified-on-hardware.md lists; skips where there is none
+	@tools/need build test
+	@tools/build release $(JOBS) -DSTEPSCOPE_TESTS=ON
+	@tests/gpu/check
 
 bench: ## measure against the budgets, beside py-spy where it is installed
 	@tools/need build test venv
