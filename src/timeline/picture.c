@@ -21,10 +21,11 @@ struct planning {
     struct ss_series_point *points;
 };
 
+/* One to two pixels. */
 static uint64_t smallest_bucket_ns(const struct ss_picture_request *request)
 {
     uint64_t pixel_ns = (request->to_ns - request->from_ns) / request->px, bucket_ns = 1;
-    while (bucket_ns <= pixel_ns / 2) {
+    while (bucket_ns <= pixel_ns) {
         bucket_ns *= 2;
     }
     return bucket_ns;
@@ -84,7 +85,6 @@ static void fit(struct planning *planning)
     uint32_t count = planning->request->track_count;
     size_t share = SS_PICTURE_MAX_RECTS / count, all = 0;
     for (uint32_t i = 0; i < count; i++) {
-        plan_track(planning, i, (uint32_t)share / 4);
         count_rects(planning, &planning->plans[i]);
         all += planning->plans[i].rects;
     }
@@ -102,30 +102,58 @@ static void fit(struct planning *planning)
     }
 }
 
-static void store_plan(struct ss_picture *picture, const struct planning *planning,
-                       const struct plan *plan)
+/* What of `count` there is room for. */
+static size_t room(const struct ss_picture *picture, size_t count)
+{
+    size_t left = SS_PICTURE_MAX_RECTS - picture->rects.count - picture->points.count;
+    return count < left ? count : left;
+}
+
+/* False: there was no room for all of it. */
+static bool store_points(struct ss_picture *picture, const struct planning *planning,
+                         const struct plan *plan)
 {
     struct ss_picture_row row = {.track = plan->id, .bucket_ns = plan->bucket_ns};
-    if (plan->track->kind == SS_TIMELINE_COUNTER) {
-        size_t count = draw_points(planning, plan);
-        row.first = picture->points.count;
-        for (size_t i = 0; i < count && picture->points.count < SS_PICTURE_MAX_RECTS; i++) {
-            ss_vec_push(&picture->points, planning->points[i]);
-        }
-        row.end = picture->points.count;
-        ss_vec_push(&picture->rows, row);
-        return;
+    size_t count = draw_points(planning, plan), some = room(picture, count);
+    row.first = picture->points.count;
+    for (size_t i = 0; i < some; i++) {
+        ss_vec_push(&picture->points, planning->points[i]);
     }
-    for (uint32_t i = 0; i < plan->lanes; i++) {
-        size_t count = draw_lane(planning, plan, plan->first_lane + i);
-        row.lane = plan->first_lane + i;
-        row.first = picture->rects.count;
-        for (size_t j = 0; j < count && picture->rects.count < SS_PICTURE_MAX_RECTS; j++) {
-            ss_vec_push(&picture->rects, planning->rects[j]);
-        }
-        row.end = picture->rects.count;
-        ss_vec_push(&picture->rows, row);
+    row.end = picture->points.count;
+    ss_vec_push(&picture->rows, row);
+    return some == count;
+}
+
+static bool store_lane(struct ss_picture *picture, const struct planning *planning,
+                       const struct plan *plan, uint32_t lane)
+{
+    struct ss_picture_row row = {.track = plan->id, .lane = lane, .bucket_ns = plan->bucket_ns};
+    size_t count = draw_lane(planning, plan, lane), some = room(picture, count);
+    row.first = picture->rects.count;
+    for (size_t i = 0; i < some; i++) {
+        ss_vec_push(&picture->rects, planning->rects[i]);
     }
+    row.end = picture->rects.count;
+    ss_vec_push(&picture->rows, row);
+    return some == count;
+}
+
+/* Stores the pictures of all tracks. False: they have more than a picture may have; then, unless it
+ * `stores_rest`, it stopped there. */
+static bool store_all(struct ss_picture *picture, const struct planning *planning, bool stores_rest)
+{
+    bool has_room = true;
+    for (uint32_t i = 0; i < planning->request->track_count; i++) {
+        const struct plan *plan = &planning->plans[i];
+        bool is_counter = plan->track->kind == SS_TIMELINE_COUNTER;
+        if (is_counter && (has_room || stores_rest)) {
+            has_room = store_points(picture, planning, plan) && has_room;
+        }
+        for (uint32_t j = 0; !is_counter && j < plan->lanes && (has_room || stores_rest); j++) {
+            has_room = store_lane(picture, planning, plan, plan->first_lane + j) && has_room;
+        }
+    }
+    return has_room;
 }
 
 void ss_picture_init(struct ss_picture *picture, const struct ss_timeline *timeline,
@@ -140,9 +168,16 @@ void ss_picture_init(struct ss_picture *picture, const struct ss_timeline *timel
     planning->request = request;
     planning->rects = ss_alloc(SS_PICTURE_MAX_RECTS * sizeof *planning->rects);
     planning->points = ss_alloc(SS_PICTURE_MAX_RECTS * sizeof *planning->points);
-    fit(planning);
     for (uint32_t i = 0; i < request->track_count; i++) {
-        store_plan(picture, planning, &planning->plans[i]);
+        plan_track(planning, i, (uint32_t)(SS_PICTURE_MAX_RECTS / request->track_count / 4));
+    }
+    /* Most fit at once. */
+    if (!store_all(picture, planning, false)) {
+        fit(planning);
+        ss_vec_clear(&picture->rows);
+        ss_vec_clear(&picture->rects);
+        ss_vec_clear(&picture->points);
+        store_all(picture, planning, true);
     }
     ss_free(planning->rects);
     ss_free(planning->points);

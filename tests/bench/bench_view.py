@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What `stepscope view` costs with 10 million slices of 64 ranks: memory, bytes of an answer, the time
-of answers beside those of a recording a hundredth as large and, where Chromium is installed, until the
-page is drawn first and after each movement."""
+of answers beside those of a recording a hundredth as large, opening again from the saved timeline and,
+where Chromium is installed, until the page is drawn first and after each movement and zoom."""
 
 import os
 import pathlib
@@ -71,7 +71,7 @@ def answers(view, most_ns=None):
 
 
 def browse(view, profile):
-    """(seconds until the first whole picture, seconds of each movement, heap bytes)"""
+    """(seconds until the first whole picture, seconds of each movement, of each zoom, heap bytes)"""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
     options = webdriver.ChromeOptions()
@@ -83,20 +83,24 @@ def browse(view, profile):
     try:
         driver.set_script_timeout(60)
         driver.get(view.address)
-        quiet = """
-            const done = arguments[arguments.length - 1], began = performance.now(), move = arguments[0];
-            if (move) { page.state.move(move); }
+        whole = """
+            const [how, by, done] = arguments, began = how ? performance.now() : 0;
+            if (how) { page.state[how](by); }
             (function frame() {
-                const ready = window.page && page.isQuiet && !page.isDue && page.drawing.hits.length > 0;
-                ready ? done(move ? performance.now() - began : performance.now()) : setTimeout(frame, 1);
+                const isDrawn = window.page && page.isWhole && !page.isDue && page.drawing.lanes.length > 0;
+                isDrawn ? done(performance.now() - began) : setTimeout(frame, 1);
             })();"""
-        first = driver.execute_async_script(quiet, 0) / 1000
+
+        def drawn(how=None, by=None):
+            return driver.execute_async_script(whole, how, by) / 1000
+        first = drawn()
         driver.execute_script("page.layout.groups.slice(0, 8).forEach((_, i) => page.layout.openGroups.add(i));"
                               "page.layout.update(); page.state.zoom(0.05)")
-        driver.execute_async_script(quiet, 0)
-        moves = [driver.execute_async_script(quiet, share) / 1000 for share in [0.3, -0.2] * 40]
+        drawn()
+        moves = [drawn("move", share) for share in [0.3, -0.2] * 40]
+        zooms = [drawn("zoom", by) for by in [0.7, 0.7, 1 / 0.7, 1 / 0.7] * 10]
         heap = driver.execute_script("return performance.memory ? performance.memory.usedJSHeapSize : 0")
-        return first, moves, heap
+        return first, moves, zooms, heap
     finally:
         driver.quit()
 
@@ -104,6 +108,7 @@ def browse(view, profile):
 def main():
     maker = STEPSCOPE.parent / "tests" / "trace_ranks"
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_CACHE_HOME"] = f"{folder}/cache"
         large, small = pathlib.Path(folder) / "large.pftrace", pathlib.Path(folder) / "small.pftrace"
         slices = int(subprocess.run([maker, large, str(RANKS), str(SLICES)], check=True, capture_output=True,
                                     text=True).stdout)
@@ -124,10 +129,19 @@ def main():
             row("view_answer_ratio", statistics.median(same) / statistics.median(of_small),
                 f"of the same windows: {statistics.median(same) * 1e3:.1f} ms; of any: "
                 f"{statistics.median(seconds) * 1e3:.1f} ms, p95 {p95(seconds) * 1e3:.1f} ms")
+            while not list(pathlib.Path(folder).glob("cache/stepscope/view/*.timeline")):
+                time.sleep(0.05)
+        began = time.perf_counter()
+        with viewing(Program, large) as view:
+            again = time.perf_counter() - began
+            row("view_again", slices / cpu_seconds(view.process.pid) / 1e6,
+                f"until the address is printed: {again:.2f} s, {cpu_seconds(view.process.pid):.2f} s of CPU")
+            row("view_saved", sum(file.stat().st_size for file in pathlib.Path(folder).glob("cache/*/*/*")) / slices)
             if shutil.which("chromium") and shutil.which("chromedriver"):
-                first, moves, heap = browse(view, folder)
-                row("view_paint", first, "from the start of the navigation until nothing is missing")
-                row("view_pan", p95(moves) * 1e3, f"p95 of {len(moves)}; median {statistics.median(moves) * 1e3:.0f} ms")
+                first, moves, zooms, heap = browse(view, folder)
+                row("view_paint", again + first, "from the start of view, and of the navigation, until nothing is missing")
+                for name, seconds in (("view_pan", moves), ("view_zoom", zooms)):
+                    row(name, p95(seconds) * 1e3, f"p95 of {len(seconds)}; median {statistics.median(seconds) * 1e3:.0f} ms")
                 row("view_heap", heap / (1 << 20), "of the page's scripts")
 
 

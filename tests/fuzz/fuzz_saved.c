@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A saved timeline with changes: it is refused, or its answers are JSON. The input is the changes,
- * each an offset (4 bytes) and what is added to the 4 bytes there; so it fits any build. */
+/* A saved timeline with changes: it is refused, or its answers are JSON (of any numbers). The input
+ * is the changes, each an offset (4 bytes) and what is added to the 4 bytes there; so it fits any
+ * build. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,8 +42,9 @@ static void begin(struct ss_sink *sink)
 static void end(struct ss_sink *sink)
 {
     check(!ss_sink_failed(sink), "an answer fits");
-    json_t *root = json_loadb(sink->buffer.data, sink->buffer.length,
-                              JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, NULL);
+    json_t *root =
+        json_loadb(sink->buffer.data, sink->buffer.length,
+                   JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, NULL);
     check(root != NULL, "an answer is JSON");
     json_decref(root);
     ss_sink_abandon(sink);

@@ -56,3 +56,26 @@ export function colourOf(kind, name) {
     }
     return colour;
 }
+
+/** Those of the names of a drawn row, each made when it is first asked for. */
+export class RowColours {
+    constructor(kind, names) {
+        this.kind = kind;
+        this.names = names;
+        this.colours = [];
+        this.of = made; // another theme makes others
+    }
+
+    get isOld() {
+        return this.of !== made;
+    }
+
+    at(index) {
+        let colour = this.colours[index];
+        if (colour === undefined) {
+            colour = colourOf(this.kind, this.names[index]);
+            this.colours[index] = colour;
+        }
+        return colour;
+    }
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws the visible part of the tracks, and the ruler above them.
 
-import {colourOf, currentTheme} from "/colours.js";
+import {RowColours, currentTheme} from "/colours.js";
 import {duration, time, value} from "/format.js";
 import {CHUNK, LANE} from "/layout.js";
 
@@ -63,7 +63,33 @@ export class Drawing {
         this.state = state;
         this.pictures = pictures;
         this.width = 0;
-        this.hits = []; // what lies under the pointer: {x, end, y, …}
+        this.lanes = [];  // what was drawn: {track, lane, row, y, height}
+        this.values = []; // and of counters: {x, end, y, …}
+    }
+
+    /** What is drawn, in its order: {x, end, y, …}. */
+    get hits() {
+        return [...this.lanes.flatMap((drawn) => this.hitsOf(drawn)), ...this.values];
+    }
+
+    hitsOf({track, lane, row, y, height}) {
+        const {rects, names} = row, per_px = this.state.perPx(this.width), found = [];
+        for (let i = 0; i < rects.length; i += 6) {
+            const begin = rects[i], length = rects[i + 1];
+            if (begin + length >= this.state.from && begin <= this.state.to) {
+                const {left, wide} = this.extent(begin, length, per_px);
+                found.push({x: left, end: left + wide, y, height, track, lane, name: names[rects[i + 2]], begin,
+                            duration: length, count: rects[i + 3], position: rects[i + 4], busy: rects[i + 5]});
+            }
+        }
+        return found;
+    }
+
+    /** Where a slice is drawn. */
+    extent(begin, length, per_px) {
+        const left = Math.max((begin - this.state.from) / per_px, -2);
+        const right = Math.min((begin + length - this.state.from) / per_px, this.width + 2);
+        return {left, wide: Math.max(right - left, 1)};
     }
 
     x(ns) {
@@ -84,7 +110,8 @@ export class Drawing {
         const theme = currentTheme();
         this.context = context;
         this.width = width;
-        this.hits = [];
+        this.lanes = [];
+        this.values = [];
         context.fillStyle = theme.page;
         context.fillRect(0, 0, width, height);
         this.drawGrid(theme, height);
@@ -134,26 +161,42 @@ export class Drawing {
             return;
         }
         const {rects, names} = row, height = LANE - 2, per_px = this.state.perPx(this.width);
-        const query = this.state.query, from = this.state.from, to = this.state.to;
+        const from = this.state.from, to = this.state.to, isFound = this.foundNames(row);
+        if (!row.colours || row.colours.isOld) {
+            row.colours = new RowColours(track.kind, names);
+        }
         for (let i = 0; i < rects.length; i += 6) {
             const begin = rects[i], length = rects[i + 1];
-            if (begin + length < from || begin > to) {
+            if (begin + length < from) {
                 continue;
             }
-            const name = names[rects[i + 2]], isOne = rects[i + 3] === 1;
-            const left = Math.max((begin - from) / per_px, -2);
-            const right = Math.min((begin + length - from) / per_px, this.width + 2);
-            const wide = Math.max(right - left, 1);
-            const fades = query !== "" && !name.toLowerCase().includes(query);
-            this.drawRect(track, name, isOne, fades, isOne ? 100 : rects[i + 5], left, wide, y, height);
-            this.hits.push({x: left, end: left + wide, y, height, track, lane, name, begin, duration: length,
-                            count: rects[i + 3], position: rects[i + 4], busy: rects[i + 5]});
+            if (begin > to) {
+                break; // they are in order
+            }
+            const isOne = rects[i + 3] === 1, {left, wide} = this.extent(begin, length, per_px);
+            const fades = isFound !== null && !isFound[rects[i + 2]];
+            this.drawRect(row.colours.at(rects[i + 2]), names[rects[i + 2]], isOne, fades,
+                          isOne ? 100 : rects[i + 5], left, wide, y, height);
         }
+        this.lanes.push({track, lane, row, y, height});
         this.context.globalAlpha = 1;
     }
 
-    drawRect(track, name, isOne, fades, busy, left, wide, y, height) {
-        const context = this.context, colour = colourOf(track.kind, name);
+    /** Which names of a row match the search; null: nothing is searched. */
+    foundNames(row) {
+        const query = this.state.query;
+        if (query === "") {
+            return null;
+        }
+        if (row.query !== query) {
+            row.query = query;
+            row.isFound = row.names.map((name) => name.toLowerCase().includes(query));
+        }
+        return row.isFound;
+    }
+
+    drawRect(colour, name, isOne, fades, busy, left, wide, y, height) {
+        const context = this.context;
         context.globalAlpha = fades ? 0.22 : isOne ? 1 : 0.5 + 0.45 * busy / 100;
         context.fillStyle = colour.fill;
         context.fillRect(left, y, wide, height);
@@ -194,7 +237,7 @@ export class Drawing {
             context[isFirst ? "moveTo" : "lineTo"](begin, level);
             context.lineTo(end, level);
             isFirst = false;
-            this.hits.push({x: begin, end: Math.max(end, begin + 1), y, height: item.height, track: item.track, lane: 0,
+            this.values.push({x: begin, end: Math.max(end, begin + 1), y, height: item.height, track: item.track, lane: 0,
                             name: `${item.track.name}: ${value(points[i + 3], item.track.unit)}`, begin: points[i],
                             duration: 0, isValue: true});
         }
@@ -282,10 +325,13 @@ export class Drawing {
 
     /** What is drawn at a point; the last drawn is on top. */
     at(x, y) {
-        for (let i = this.hits.length - 1; i >= 0; i--) {
-            const hit = this.hits[i];
-            if (x >= hit.x - 1 && x <= hit.end + 1 && y >= hit.y && y < hit.y + hit.height) {
-                const next = this.hits[i - 1];
+        const isThere = (each) => y >= each.y && y < each.y + each.height;
+        const hits = [...this.lanes.filter(isThere).flatMap((drawn) => this.hitsOf(drawn)),
+                      ...this.values.filter(isThere)];
+        for (let i = hits.length - 1; i >= 0; i--) {
+            const hit = hits[i];
+            if (x >= hit.x - 1 && x <= hit.end + 1) {
+                const next = hits[i - 1];
                 const isNearer = next && next.y === hit.y && x >= next.x && x <= next.end && x < hit.x;
                 return isNearer ? next : hit;
             }

@@ -21,7 +21,8 @@ class Page {
         this.scroll = byId("scroll");
         this.layout = new Layout(overview);
         this.state = new State(overview, this.layout, () => this.changed());
-        this.pictures = new Pictures(() => this.changed());
+        this.pictures = new Pictures(() => this.changed(),
+                                      () => { this.isQuiet = this.pictures.requests === 0; });
         this.drawing = new Drawing(this.state, this.pictures);
         this.labels = new Labels(byId("labels"), this);
         this.panel = new Panel(this);
@@ -81,7 +82,8 @@ class Page {
                 wanted.push({track: item.track, chunk});
             }
         }
-        this.pictures.want(wanted, view);
+        this.pictures.want(wanted, view, state.duration);
+        this.isWhole = this.pictures.isWhole;
         this.isQuiet = this.pictures.requests === 0;
     }
 
