@@ -10,7 +10,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "model/event_scan.h"
-#include "model/merge_json.h"
+#include "model/merge_output.h"
 
 struct ss_merge_events {
     const struct ss_merge_json_output *output;

@@ -18,12 +18,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-
-struct ss_merge_json_output {
-    /* Returns false once a write has failed. */
-    bool (*write)(void *context, const void *bytes, size_t length);
-    void *context;
-};
+#include "model/merge_output.h"
 
 struct ss_merge_json_result {
     uint64_t events;

@@ -150,8 +150,8 @@ struct ss_model_alignment {
     bool is_fitted;
     bool is_contradictory; /* no line satisfies the bounds: compare its ranks with no others */
     size_t bounds, segments, first_segment; /* segments of clock_segments */
-    size_t ping_bounds; /* of the bounds; the others are of collectives */
-    int64_t offset_ns;  /* of the first segment, beyond the shift of its clock domain */
+    size_t ping_bounds;                     /* of the bounds; the others are of collectives */
+    int64_t offset_ns; /* of the first segment, beyond the shift of its clock domain */
     double drift;
     uint64_t error_ns; /* the largest; of inputs that needed no fit that of their domain */
 };
@@ -421,7 +421,7 @@ enum ss_total_weight {
 struct ss_model {
     struct ss_intern strings;
     struct ss_vec_of(struct ss_model_input) inputs;
-    struct ss_vec_of(struct ss_clock_segment) clock_segments; /* of fitted inputs */
+    struct ss_vec_of(struct ss_clock_segment) clock_segments;     /* of fitted inputs */
     struct ss_vec_of(struct ss_model_clock_domain) clock_domains; /* row 0 is "unmapped" */
     struct ss_vec_of(struct ss_model_clock_reading) clock_readings;
     struct ss_vec_of(struct ss_model_process) processes;
