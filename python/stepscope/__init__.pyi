@@ -253,6 +253,8 @@ class Run:
     def content(self, name: str, *, process: Union[str, int, None] = ...,
                 thread: Union[str, int, None] = ..., time: Optional[_Time] = ...,
                 steps: Optional[_Steps] = ...) -> Table: ...
+    def to_parquet(self, folder: _Path, contents: Optional[Sequence[str]] = ...,
+                   by: Union[str, Sequence[str]] = ...) -> Dict[str, int]: ...
     steps: Table
     phases: Table
     ranges: Table

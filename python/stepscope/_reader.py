@@ -166,6 +166,23 @@ class Run:
         options = _query({"process": process, "thread": thread, "time": time, "steps": steps})
         return Table(self._recording.content(name, **options))
 
+    def to_parquet(self, folder, contents=None, by=("rank", "step")):
+        """Writes contents as Parquet files below a folder, for DuckDB, Dask, Spark and other engines.
+
+        contents: names; None: all but flows and stacks. ranges, marks, samples and counters become
+            data sets FOLDER/NAME/rank=R/step=S/*.parquet, the others FOLDER/NAME.parquet.
+        by: keys of the partitions: "rank", "step", both or none. All rows have both as columns; null:
+            of no rank, outside of all steps.
+
+        Needs pyarrow. Returns {name: rows}. Files of partitions that are written again are replaced."""
+        from . import _parquet
+        by = (by,) if isinstance(by, str) else tuple(by)
+        names = _parquet.PARTITIONED + _parquet.WHOLE if contents is None else tuple(contents)
+        for word, known in (*((key, _parquet.KEYS) for key in by), *((name, _CONTENTS) for name in names)):
+            if word not in known:
+                raise errors["UsageError"](f"to_parquet() has no {word!r}; there are {', '.join(known)}")
+        return _parquet.write(self, os.fspath(folder), names, by)
+
     @property
     def steps(self):
         return self._once("step", self.table)

@@ -135,7 +135,7 @@ static void put_point(const struct ss_scaling_size *size, const struct axes *axe
     if (has_label) {
         char text[32];
         snprintf(text, sizeof text, "%.0f %%", size->efficiency.mean);
-        put_text(sink, x - 2, y + 20, "middle", line, text);
+        put_text(sink, x - 2, y + 20 > BOTTOM ? y - 10 : y + 20, "middle", line, text);
     }
 }
 
