@@ -14,16 +14,16 @@ run, folder = sys.argv[1:3]
 rows = stepscope.open(run).to_parquet(folder)
 print(f"{rows['ranges']} ranges")
 
-columns = ["name", "kind", "duration_ns", "rank", "step"]
-ranges = dask.dataframe.read_parquet(f"{folder}/ranges", columns=columns)
-ranges = ranges.astype({"rank": "float64", "step": "float64"})  # null: of no rank, outside of all steps
+# The keys of partitions are categories to Dask; -1: of no rank, outside of all steps.
+ranges = dask.dataframe.read_parquet(f"{folder}/ranges", columns=["name", "kind", "duration_ns", "rank", "step"])
+ranges = ranges.assign(rank=ranges["rank"].astype("int64"), step=ranges["step"].astype("int64"))
 
 steps = ranges[ranges["kind"] == "step"].groupby("rank")["duration_ns"].agg(["count", "mean"]).compute()
 print("\nsteps of each rank")
 for rank, row in steps.sort_index().iterrows():
     print(f"rank {rank:.0f}: {row['count']:.0f} steps, {row['mean'] / 1e6:.2f} ms")
 
-within = ranges[ranges["step"].notnull() & (ranges["kind"] != "step")]
+within = ranges[(ranges["step"] >= 0) & (ranges["kind"] != "step")]
 totals = within.groupby(["rank", "name"])["duration_ns"].agg(["count", "sum"]).compute().reset_index()
 print("\nlongest ranges within steps")
 for rank, of_rank in totals.sort_values(["rank", "name"]).groupby("rank"):

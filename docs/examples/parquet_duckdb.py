@@ -26,7 +26,7 @@ for rank, steps, mean_ms in duckdb.sql(f"""
 print("\nlongest ranges within steps")
 for rank, name, calls, total_ms in duckdb.sql(f"""
         select rank, name, count(*), sum(duration_ns) / 1e6 as total_ms
-        from {ranges} where step is not null and kind is distinct from 'step'
+        from {ranges} where step >= 0 and kind is distinct from 'step'
         group by rank, name qualify row_number() over (partition by rank order by total_ms desc, name) <= 3
         order by rank, total_ms desc""").fetchall():
     print(f"rank {rank}: {name}, {calls} times, {total_ms:.2f} ms")

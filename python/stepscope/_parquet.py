@@ -9,6 +9,7 @@ import os
 PARTITIONED = ("ranges", "marks", "samples", "counters")
 WHOLE = ("inputs", "hosts", "processes", "threads", "devices", "contexts", "streams", "groups", "tracks")
 KEYS = ("rank", "step")
+NONE = -1  # not null: Dask infers the type of a key from the names of the folders of one partition
 _TIMES = ("begin_ns", "time_ns")
 
 
@@ -77,7 +78,8 @@ def _with_keys(pyarrow, run, steps, table):
     times = next((columns[name] for name in _TIMES if name in columns), None)
     times = times.to_pylist() if times is not None else itertools.repeat(None)
     owners = _owners(run, columns)
-    pairs = [(steps.rank_of.get(process), steps.at(process, time_ns))
+    pairs = [tuple(NONE if value is None else value
+                   for value in (steps.rank_of.get(process), steps.at(process, time_ns)))
              for process, time_ns in zip(owners, times)]
     for number, key in enumerate(KEYS):
         values = pyarrow.array([pair[number] for pair in pairs], pyarrow.int64())

@@ -171,7 +171,7 @@ class Run:
 
         contents: names; None: all but flows and stacks. ranges, marks, samples and counters become
             data sets FOLDER/NAME/rank=R/step=S/*.parquet, the others FOLDER/NAME.parquet.
-        by: keys of the partitions: "rank", "step", both or none. All rows have both as columns; null:
+        by: keys of the partitions: "rank", "step", both or none. All rows have both as columns; -1:
             of no rank, outside of all steps.
 
         Needs pyarrow. Returns {name: rows}. Files of partitions that are written again are replaced."""
