@@ -12,6 +12,7 @@
 #include "platform/procfs.h"
 #include "record/clock_domain.h"
 #include "record/naming.h"
+#include "record/program_settings.h"
 #include "record/ranks.h"
 #include "record/run_folder.h"
 
@@ -103,6 +104,32 @@ void ss_record_process_ranks(pid_t pid, struct ss_trace_process *process)
     }
 }
 
+/* "Intel(R) Xeon(R) …"; "": unknown, as on processors whose kernel shows none. */
+static void read_cpu_model(char *text, size_t size)
+{
+    static const char key[] = "model name";
+    char begin[4096]; /* that of the first core */
+    text[0] = '\0';
+    const char *found =
+        ss_procfs_read("/proc/cpuinfo", begin, sizeof begin) > 0 ? strstr(begin, key) : NULL;
+    const char *colon = found != NULL ? strchr(found, ':') : NULL;
+    if (colon != NULL) {
+        const char *value = colon + 1 + strspn(colon + 1, " \t");
+        snprintf(text, size, "%.*s", (int)strcspn(value, "\n"), value);
+    }
+}
+
+/* What differs in recordings of different machines. */
+static enum ss_status put_hardware(struct ss_recording *recording, struct ss_error *err)
+{
+    char text[256];
+    read_cpu_model(text, sizeof text);
+    SS_TRY(text[0] != '\0' ? put_text(recording, "cpu_model", text, err) : SS_OK);
+    read_line("/sys/module/nvidia/version", text, sizeof text);
+    SS_TRY(text[0] != '\0' ? put_text(recording, "nvidia_driver", text, err) : SS_OK);
+    return put_integer(recording, "cpu_count", sysconf(_SC_NPROCESSORS_ONLN), err);
+}
+
 static enum ss_status put_machine(struct ss_recording *recording, struct ss_error *err)
 {
     struct utsname system = {0};
@@ -116,7 +143,7 @@ static enum ss_status put_machine(struct ss_recording *recording, struct ss_erro
     read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", text,
               sizeof text);
     SS_TRY(put_text(recording, "clock_source", text, err));
-    return put_integer(recording, "cpu_count", sysconf(_SC_NPROCESSORS_ONLN), err);
+    return put_hardware(recording, err);
 }
 
 enum ss_status ss_record_facts_write(struct ss_recording *recording,
@@ -136,5 +163,6 @@ enum ss_status ss_record_facts_write(struct ss_recording *recording,
     SS_TRY(put_integer(recording, "follow_children", options->follow_children, err));
     SS_TRY(put_integer(recording, "start_realtime_ns", (int64_t)clock.realtime_ns, err));
     SS_TRY(put_machine(recording, err));
+    SS_TRY(ss_program_settings_write(recording, options->attach_pid, err));
     return put_rank_facts(recording, options, err);
 }

@@ -8,7 +8,8 @@ import sys
 import torch
 
 from .libstepscope import set_fact, set_fact_text
-from .names import (FACT_CPU_CAPABILITY, FACT_CPU_MHZ, FACT_TORCH_ANOMALY, FACT_TORCH_DEVICE,
+from .names import (FACT_CPU_CAPABILITY, FACT_CPU_MHZ, FACT_TORCH_ANOMALY,
+                    FACT_TORCH_CUDA_VERSION, FACT_TORCH_CUDNN_VERSION, FACT_TORCH_DEVICE,
                     FACT_TORCH_INTEROP_THREADS, FACT_TORCH_RANK, FACT_TORCH_THREADS,
                     FACT_TORCH_VERSION)
 
@@ -22,6 +23,9 @@ class _Recorded:
 
 def record_versions():
     set_fact_text(FACT_TORCH_VERSION, str(torch.__version__))
+    built_for = torch.version.cuda or getattr(torch.version, "hip", None)
+    if built_for:
+        set_fact_text(FACT_TORCH_CUDA_VERSION, str(built_for))
 
 
 def record_thread_counts():
@@ -59,6 +63,9 @@ def record_device():
     """The device that computes, for its peak rate."""
     if torch.cuda.is_initialized():
         set_fact_text(FACT_TORCH_DEVICE, torch.cuda.get_device_name())
+        cudnn = torch.backends.cudnn.version()
+        if cudnn:
+            set_fact(FACT_TORCH_CUDNN_VERSION, cudnn)
 
 
 def record_cpu():
