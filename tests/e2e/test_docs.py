@@ -101,3 +101,30 @@ def test_options_named_in_the_pages_exist(stepscope):
             continue
         unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text())) - ours - others
         assert not unknown, f"{page.name}: {unknown}"
+
+
+def test_the_pictures_are_there_and_small():
+    shown = {path.parent / name for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+             for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text())}
+    assert ROOT / "docs" / "images" / "report-page.png" in shown
+    for path in shown:
+        assert path.stat().st_size <= 200_000, path
+    assert {path.resolve() for path in shown} == set((ROOT / "docs" / "images").resolve().iterdir())
+
+
+def test_the_demo_ends_with_the_path_of_its_page(tmp_path):
+    """With programs that only make the files which they are asked for."""
+    for name in ("stepscope", "python"):
+        (tmp_path / name).write_text("""#!/bin/sh
+for word; do
+    case "$before" in -o|--html) : > "$word" ;; esac
+    before=$word
+done
+echo "train: 70.0 ms per step"
+""")
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run(["sh", ROOT / "tools" / "demo", tmp_path / "stepscope", tmp_path / "python"],
+                          cwd=tmp_path, text=True, capture_output=True, check=True)
+    last = done.stdout.splitlines()[-1]
+    page = pathlib.Path(last.split(None, 2)[2])
+    assert last.startswith("See it: ") and page.is_absolute() and page.exists()
