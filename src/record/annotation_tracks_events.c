@@ -336,6 +336,54 @@ static void begin_next(struct ss_annotation_tracks *tracks, struct ss_track_sequ
     sequence->is_open = true;
 }
 
+/* Writes the begin of the step that waits. */
+static void write_waiting(struct ss_annotation_tracks *tracks)
+{
+    struct ss_track_waiting_step *waiting = &tracks->waiting;
+    uint32_t window = tracks->window, window_owner = tracks->window_owner;
+    if (waiting->is_waiting) {
+        waiting->is_waiting = false;
+        tracks->window = waiting->window;
+        tracks->window_owner = waiting->window_owner;
+        begin_next(tracks, &tracks->steps, SS_TRACK_STEPS, "step", &waiting->begin);
+        tracks->window = window;
+        tracks->window_owner = window_owner;
+    }
+}
+
+/* In a process that marks phases, the begin of a step waits for the first phase of work. */
+static void begin_step(struct ss_annotation_tracks *tracks, const struct ss_trace_event *begin)
+{
+    write_waiting(tracks);
+    if (tracks->phases.track_ref == 0) {
+        begin_next(tracks, &tracks->steps, SS_TRACK_STEPS, "step", begin);
+        return;
+    }
+    end_sequence(tracks, &tracks->steps, begin->time_ns, false);
+    tracks->waiting =
+        (struct ss_track_waiting_step){*begin, tracks->window, tracks->window_owner, true};
+}
+
+static void end_steps(struct ss_annotation_tracks *tracks, uint64_t time_ns, bool unseen)
+{
+    tracks->waiting.is_waiting = false;
+    end_sequence(tracks, &tracks->steps, time_ns, unseen);
+}
+
+/* Phases that also follow the last step: a loader that finds its end has a phase of data. */
+static bool is_work(const struct ss_annotation_tracks *tracks, uint32_t name)
+{
+    const char *const others[] = {ss_phase_data, ss_phase_evaluation, ss_phase_checkpoint};
+    struct ss_strview text = ss_tracks_text(
+        tracks, name < tracks->name_entries.count ? tracks->name_entries.data[name].text : 0);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (ss_strview_equal(text, ss_strview_of(others[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void on_number(struct ss_annotation_tracks *tracks, struct ss_track_sequence *sequence,
                       const char *name, const struct ss_annot_event *event)
 {
@@ -346,7 +394,11 @@ static void on_number(struct ss_annotation_tracks *tracks, struct ss_track_seque
     if (sequence->track_ref == 0) {
         set_role(tracks, SS_PROCESS_ROLE_TRAINS);
     }
-    begin_next(tracks, sequence, SS_TRACK_STEPS, name, &begin);
+    if (sequence == &tracks->steps) {
+        begin_step(tracks, &begin);
+    } else {
+        begin_next(tracks, sequence, SS_TRACK_STEPS, name, &begin);
+    }
 }
 
 static void on_phase(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
@@ -358,6 +410,9 @@ static void on_phase(struct ss_annotation_tracks *tracks, const struct ss_annot_
     struct ss_trace_event begin = {.time_ns = event->time_ns,
                                    .kind = SS_EVENT_BEGIN,
                                    .name_ref = ss_tracks_name_ref(tracks, event->name)};
+    if (is_work(tracks, event->name)) {
+        write_waiting(tracks);
+    }
     begin_next(tracks, &tracks->phases, SS_TRACK_PHASES, "phase", &begin);
 }
 
@@ -427,7 +482,7 @@ static void on_process_end(struct ss_annotation_tracks *tracks, const struct ss_
         end_async(tracks, range, event->time_ns, true);
     }
     end_sequence(tracks, &tracks->phases, event->time_ns, true);
-    end_sequence(tracks, &tracks->steps, event->time_ns, true);
+    end_steps(tracks, event->time_ns, true);
     end_sequence(tracks, &tracks->epochs, event->time_ns, true);
 }
 
@@ -483,7 +538,7 @@ void ss_tracks_on_event(void *context, const struct ss_annot_event *event)
         break;
     case SS_ANNOT_STEPS_END:
         end_sequence(tracks, &tracks->phases, event->time_ns, true);
-        end_sequence(tracks, &tracks->steps, event->time_ns, event->unseen_end);
+        end_steps(tracks, event->time_ns, event->unseen_end);
         end_sequence(tracks, &tracks->epochs, event->time_ns, true);
         break;
     case SS_ANNOT_PROCESS_END:

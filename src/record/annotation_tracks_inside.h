@@ -48,6 +48,14 @@ struct ss_track_sequence {
     bool is_open;
 };
 
+/* A step that has begun, of which nothing is known to be a step's: what follows the last update of
+ * a training is none, and its begin is never written. */
+struct ss_track_waiting_step {
+    struct ss_trace_event begin;
+    uint32_t window, window_owner;
+    bool is_waiting;
+};
+
 struct ss_annotation_tracks {
     struct ss_record_context *context;
     struct ss_event_names *names; /* of the context */
@@ -61,6 +69,7 @@ struct ss_annotation_tracks {
     struct ss_track_async_range *async;
     struct ss_vec_of(struct ss_track_early_end) early;
     struct ss_track_sequence steps, epochs, phases;
+    struct ss_track_waiting_step waiting;
     uint32_t window;       /* of the current event; 0: none, or irrelevant */
     uint32_t window_owner; /* ref of another process; 0: this process */
     uint64_t refused;
