@@ -5,10 +5,11 @@
 
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "trace/process_names.h"
 #include "trace/profile.h"
 #include "wire/perfetto.h"
 
-enum { MAX_DISPLAY_NAME_BYTES = 100 };
+enum { MAX_TITLE_BYTES = 64 * 1024 };
 
 size_t ss_encode_packet_begin(struct ss_wire_buffer *out)
 {
@@ -55,64 +56,29 @@ void ss_encode_display_text(struct ss_wire_buffer *out, uint32_t number, struct 
     ss_strbuf_fini(&valid);
 }
 
-/* The process name for viewers: the command line without the folder of the program, if it begins
- * with the process name ("python train.py", not "python"); else the process name. */
-static struct ss_strview display_name(const struct ss_trace_process *process)
-{
-    struct ss_strview shown = process->cmdline;
-    size_t first = 0;
-    while (first < shown.length && shown.data[first] != ' ') {
-        first++;
-    }
-    size_t slash = first;
-    while (slash > 0 && shown.data[slash - 1] != '/') {
-        slash--;
-    }
-    shown.data += slash;
-    shown.length -= slash;
-    bool begins_with_name = process->name.length > 0 && shown.length >= process->name.length &&
-                            memcmp(shown.data, process->name.data, process->name.length) == 0;
-    if (!begins_with_name) {
-        shown = process->name;
-    }
-    if (shown.length == 0) {
-        return ss_strview_of("process"); /* it ended before the recorder could read its name */
-    }
-    shown.length = shown.length < MAX_DISPLAY_NAME_BYTES ? shown.length : MAX_DISPLAY_NAME_BYTES;
-    return shown;
-}
-
-void ss_encode_steps_folder(struct ss_wire_buffer *out, const struct ss_trace_process *process,
-                            uint64_t uuid)
-{
-    struct ss_strbuf name;
-    ss_strbuf_init(&name, (size_t)SS_MAX_TEXT_BYTES * 2);
-    ss_strbuf_append_text(&name, "Steps of ");
-    if (process->label.length > 0) {
-        ss_strbuf_append_view(&name, process->label);
-        ss_strbuf_append_text(&name, ": ");
-    }
-    ss_strbuf_append_view(&name, display_name(process));
-    ss_strbuf_append_format(&name, " %" PRId32, process->pid);
-    ss_encode_folder(out, uuid, (struct ss_strview){name.data, name.length}, 0);
-    ss_strbuf_fini(&name);
-}
-
 void ss_encode_process(struct ss_wire_buffer *out, const struct ss_trace_process *process,
-                       uint64_t uuid, uint64_t parent_uuid)
+                       uint64_t uuid, uint64_t parent_uuid, bool is_named)
 {
+    struct ss_strbuf title;
+    ss_strbuf_init(&title, MAX_TITLE_BYTES);
+    if (is_named) {
+        ss_process_append_title(process, &title);
+    }
     size_t packet = ss_encode_packet_begin(out);
     size_t track = ss_wire_begin(out, SS_PF_TRACK_DESCRIPTOR);
     ss_wire_put_uint(out, SS_PF_TRACK_UUID, uuid);
+    /* Viewers sort tracks without a name before those at the top (writer_top.c). */
+    ss_wire_put_text(out, SS_PF_TRACK_NAME, "whole process");
     size_t descriptor = ss_wire_begin(out, SS_PF_TRACK_PROCESS);
     ss_wire_put_uint(out, SS_PF_PROCESS_PID, (uint64_t)(int64_t)process->pid);
     ss_encode_display_text(out, SS_PF_PROCESS_CMDLINE, process->cmdline);
-    ss_encode_display_text(out, SS_PF_PROCESS_NAME, display_name(process));
+    ss_encode_display_text(out, SS_PF_PROCESS_NAME, (struct ss_strview){title.data, title.length});
     ss_encode_display_text(out, SS_PF_PROCESS_LABELS, process->label);
     ss_wire_end(out, descriptor);
     ss_wire_put_uint(out, SS_PF_TRACK_CHILD_ORDERING, SS_PF_CHILDREN_EXPLICIT);
     ss_wire_put_uint(out, SS_PF_TRACK_THREAD_ORDERING, SS_PF_THREADS_EXPLICIT);
     ss_wire_end(out, track);
+    ss_strbuf_fini(&title);
 
     put_payload(
         out, SS_SCHEMA_process, process,
@@ -224,6 +190,15 @@ static void put_annotation(struct ss_wire_buffer *out, const char *name, struct 
         ss_wire_put_uint(out, SS_PF_ANNOTATION_INT, (uint64_t)value);
     }
     ss_wire_end(out, annotation);
+}
+
+void ss_encode_instant(struct ss_wire_buffer *out, uint64_t track_uuid, struct ss_strview name)
+{
+    size_t event = ss_wire_begin(out, SS_PF_TRACK_EVENT);
+    ss_wire_put_uint(out, SS_PF_EVENT_TYPE, SS_PF_EVENT_INSTANT);
+    ss_wire_put_uint(out, SS_PF_EVENT_TRACK, track_uuid);
+    ss_encode_display_text(out, SS_PF_EVENT_NAME, name);
+    ss_wire_end(out, event);
 }
 
 void ss_encode_note_event(struct ss_wire_buffer *out, const struct ss_trace_note *note,

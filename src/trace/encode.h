@@ -20,7 +20,7 @@ void ss_encode_clock(struct ss_wire_buffer *out, uint32_t id, uint64_t time_ns, 
 void ss_encode_display_text(struct ss_wire_buffer *out, uint32_t number, struct ss_strview text);
 
 void ss_encode_process(struct ss_wire_buffer *out, const struct ss_trace_process *process,
-                       uint64_t uuid, uint64_t parent_uuid);
+                       uint64_t uuid, uint64_t parent_uuid, bool is_named);
 void ss_encode_thread(struct ss_wire_buffer *out, const struct ss_trace_thread *thread,
                       uint64_t uuid, uint64_t process_uuid, int32_t pid, uint32_t iid);
 /* A packet with one record of schema.def and its ids (NULL: none). */
@@ -34,12 +34,9 @@ void ss_encode_track(struct ss_wire_buffer *out, uint64_t uuid, uint64_t parent_
 /* A track that only groups other tracks in viewers. */
 void ss_encode_folder(struct ss_wire_buffer *out, uint64_t uuid, struct ss_strview name,
                       uint32_t rank);
-/* The folder of a process's steps and phases. It is a sibling of the processes, because viewers
- * sort the tracks of a process below its threads. */
-void ss_encode_steps_folder(struct ss_wire_buffer *out, const struct ss_trace_process *process,
-                            uint64_t uuid);
 
 /* The fields of an event packet, without sequence fields and timestamp. */
+void ss_encode_instant(struct ss_wire_buffer *out, uint64_t track_uuid, struct ss_strview name);
 void ss_encode_note_event(struct ss_wire_buffer *out, const struct ss_trace_note *note,
                           uint64_t track_uuid, uint64_t process_uuid);
 void ss_encode_line_event(struct ss_wire_buffer *out, const struct ss_trace_line *line,

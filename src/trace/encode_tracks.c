@@ -25,7 +25,9 @@ static int32_t rank_of(const struct ss_trace_track *track)
 
 static uint64_t pf_parent_of(const struct ss_trace_track *track, const struct ss_track_uuids *uuids)
 {
-    bool on_top = track->kind == SS_TRACK_STEPS || track->kind == SS_TRACK_PHASES;
+    if (uuids->is_at_top) {
+        return 0;
+    }
     if (uuids->parent != 0) {
         return uuids->parent;
     }
@@ -33,9 +35,6 @@ static uint64_t pf_parent_of(const struct ss_trace_track *track, const struct ss
         bool is_host = track->kind == SS_TRACK_GROUP &&
                        ss_strview_equal(track->name, ss_strview_of(SS_HOST_TRACK_NAME));
         return is_host ? 0 : uuids->host;
-    }
-    if (on_top) {
-        return uuids->steps;
     }
     return uuids->thread != 0 ? uuids->thread : uuids->process;
 }
@@ -59,16 +58,23 @@ static void put_counter_descriptor(struct ss_wire_buffer *out, struct ss_strview
     ss_wire_end(out, counter);
 }
 
+/* The default domain has no name, but a separate track needs one. */
+static struct ss_strview title_of(const struct ss_trace_track *track,
+                                  const struct ss_track_uuids *uuids)
+{
+    const char *unnamed = track->kind == SS_TRACK_ASYNC ? "async ranges" : "ranges";
+    return uuids->title.length > 0  ? uuids->title
+           : track->name.length > 0 ? track->name
+                                    : ss_strview_of(unnamed);
+}
+
 static void put_descriptor(struct ss_wire_buffer *out, const struct ss_trace_track *track,
-                           uint64_t uuid, uint64_t parent)
+                           const struct ss_track_uuids *uuids, uint64_t uuid)
 {
     size_t descriptor = ss_wire_begin(out, SS_PF_TRACK_DESCRIPTOR);
     ss_wire_put_uint(out, SS_PF_TRACK_UUID, uuid);
-    ss_wire_put_nonzero(out, SS_PF_TRACK_PARENT, parent);
-    /* The default domain has no name, but a separate track needs one. */
-    const char *unnamed = track->kind == SS_TRACK_ASYNC ? "async ranges" : "ranges";
-    ss_encode_display_text(out, SS_PF_TRACK_NAME,
-                           track->name.length > 0 ? track->name : ss_strview_of(unnamed));
+    ss_wire_put_nonzero(out, SS_PF_TRACK_PARENT, pf_parent_of(track, uuids));
+    ss_encode_display_text(out, SS_PF_TRACK_NAME, title_of(track, uuids));
     if (track->kind == SS_TRACK_COUNTER) {
         put_counter_descriptor(out, track->unit);
     }
@@ -79,19 +85,13 @@ static void put_descriptor(struct ss_wire_buffer *out, const struct ss_trace_tra
     ss_wire_end(out, descriptor);
 }
 
-/* A thread's own row, and the steps that stand for their folder. */
-static bool is_described(const struct ss_trace_track *track, const struct ss_track_uuids *uuids)
-{
-    return (track->kind == SS_TRACK_RANGES && track->thread_ref != 0 && track->name.length == 0) ||
-           (track->kind == SS_TRACK_STEPS && uuids->own == uuids->steps);
-}
-
 void ss_encode_track_record(struct ss_wire_buffer *out, const struct ss_trace_track *track,
                             const struct ss_track_uuids *uuids)
 {
     size_t packet = ss_encode_packet_begin(out);
-    if (!is_described(track, uuids) && track->kind != SS_TRACK_ASYNC) {
-        put_descriptor(out, track, uuids->own, pf_parent_of(track, uuids));
+    bool is_thread = uuids->own == uuids->thread; /* described with the thread */
+    if (!is_thread && track->kind != SS_TRACK_ASYNC) {
+        put_descriptor(out, track, uuids, uuids->own);
     }
     size_t payload = ss_encode_payload_begin(out);
     ss_schema_put(out, SS_SCHEMA_track, track,
@@ -108,7 +108,7 @@ void ss_encode_lane(struct ss_wire_buffer *out, const struct ss_trace_track *tra
 {
     size_t packet = ss_encode_packet_begin(out);
     /* Viewers merge sibling tracks of the same name. */
-    put_descriptor(out, track, lane_uuid, pf_parent_of(track, uuids));
+    put_descriptor(out, track, uuids, lane_uuid);
     size_t payload = ss_encode_payload_begin(out);
     ss_schema_put(
         out, SS_SCHEMA_lane, &(struct ss_trace_lane){.number = lane},

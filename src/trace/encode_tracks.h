@@ -12,9 +12,9 @@
 /* The uuids of a track and its relatives; 0: none. */
 struct ss_track_uuids {
     uint64_t own, process, thread, parent; /* parent: of the GROUP track */
-    /* The viewer folders of tracks without owner and of a process's steps and phases; the latter
-     * may be a track of steps. */
-    uint64_t host, steps;
+    uint64_t host;                         /* the viewer folder of tracks without owner */
+    bool is_at_top;                        /* viewers show it beside the processes, not in one */
+    struct ss_strview title;               /* in viewers; empty: the name */
 };
 
 /* The packet that defines a track: our record, and a Perfetto descriptor if the track needs one. */

@@ -243,7 +243,31 @@ void ss_writer_put_process(struct ss_trace_writer *writer, struct ss_writer_proc
     ss_writer_use_process(writer, entry->record.parent_ref);
     uint64_t parent = ss_writer_process_uuid(writer, entry->record.parent_ref);
     entry->parent_uuid = parent != 0 ? parent : entry->parent_uuid;
-    ss_encode_process(&writer->unit.descriptors, &entry->record, entry->uuid, entry->parent_uuid);
+    /* Viewers keep the first name: that of a child is not known before it executes a program. */
+    const struct ss_writer_process *from = ss_writer_process_at(writer, entry->record.parent_ref);
+    bool is_named = entry->was_put || from == NULL || entry->record.cmdline.length == 0 ||
+                    !ss_strview_equal(entry->record.cmdline, from->record.cmdline);
+    entry->was_put = true;
+    entry->was_named = entry->was_named || is_named;
+    ss_encode_process(&writer->unit.descriptors, &entry->record, entry->uuid, entry->parent_uuid,
+                      is_named);
+}
+
+void ss_writer_name_process(struct ss_trace_writer *writer, struct ss_writer_process *entry)
+{
+    if (entry->was_put && !entry->was_named) {
+        ss_writer_put_process(writer, entry);
+    }
+}
+
+static void name_processes(struct ss_trace_writer *writer)
+{
+    for (uint32_t ref = 0; ref < writer->processes.end; ref++) {
+        struct ss_writer_process *entry = ss_writer_process_at(writer, ref);
+        if (entry != NULL) {
+            ss_writer_name_process(writer, entry);
+        }
+    }
 }
 
 void ss_writer_use_process(struct ss_trace_writer *writer, uint32_t ref)
@@ -499,6 +523,7 @@ enum ss_status ss_trace_writer_end(struct ss_trace_writer *writer, struct ss_err
 
 enum ss_status ss_trace_writer_close(struct ss_trace_writer *writer, struct ss_error *err)
 {
+    name_processes(writer);
     enum ss_status status = writer->output.fd >= 0 ? close_unit(writer, true, err) : SS_OK;
     ss_output_close(&writer->output);
     ss_deflater_free(writer->deflater);

@@ -238,6 +238,9 @@ enum ss_status ss_trace_writer_event(struct ss_trace_writer *writer,
     if (!ss_writer_is_described(writer, track)) {
         ss_writer_describe_track(writer, event->track_ref);
     }
+    if (track->is_at_top && !track->is_explained) {
+        push_main(writer, event->time_ns, ss_writer_explain_track(writer, track));
+    }
     struct ss_sequence *sequence = track_sequence(writer, track);
     writer->stats.events++;
     if (sequence != NULL && put_compact(writer, sequence, event)) {

@@ -197,10 +197,11 @@ static void forget_counts(struct ss_trace_writer *writer, uint32_t process_ref)
 
 void ss_trace_writer_forget(struct ss_trace_writer *writer, uint32_t process_ref)
 {
-    const struct ss_writer_process *process = ss_writer_process_at(writer, process_ref);
+    struct ss_writer_process *process = ss_writer_process_at(writer, process_ref);
     if (process == NULL || writer->failure.status != SS_OK) {
         return;
     }
+    ss_writer_name_process(writer, process);
     forget_counts(writer, process_ref);
     for (uint32_t ref = process->first_track, next; ref != 0; ref = next) {
         next = ss_writer_track_at(writer, ref)->next;
@@ -290,7 +291,7 @@ enum ss_status ss_trace_writer_note(struct ss_trace_writer *writer,
     copy.text = ss_writer_intern(writer, note->text);
     ss_writer_use_process(writer, note->process_ref);
     uint64_t process = ss_writer_process_uuid(writer, note->process_ref);
-    uint64_t track = process != 0 ? process : ss_writer_track_uuid(writer, SS_NOTES_TRACK);
+    uint64_t track = ss_writer_track_uuid(writer, SS_NOTES_TRACK);
     uint32_t at = (uint32_t)writer->unit.blobs.length;
     ss_encode_note_event(&writer->unit.blobs, &copy, track, process);
     ss_vec_push(&writer->unit.events,

@@ -13,14 +13,19 @@
 #include "trace/unit.h"
 #include "trace/writer.h"
 
+/* Whether the main thread of a process has its row at the top (writer_top.c). */
+enum ss_leading { SS_LEADING_UNDECIDED, SS_LEADING_YES, SS_LEADING_NO };
+
 struct ss_writer_process {
     struct ss_trace_process record; /* its texts are interned; ref 0: unknown */
     uint64_t uuid;
-    uint32_t period;       /* of the last write */
-    uint32_t steps_period; /* of the last descriptor of the folder of its steps and phases */
-    uint64_t parent_uuid;  /* valid also after the parent is forgotten */
+    uint32_t period;                    /* of the last write */
+    bool was_put, was_named;            /* in viewers */
+    uint64_t parent_uuid;               /* valid also after the parent is forgotten */
     uint32_t first_thread, first_track; /* 0: none */
-    uint32_t steps_track;               /* the first one of its steps; 0: none */
+    struct ss_strview title;            /* in titles of tracks; empty: none yet */
+    bool shares_title;                  /* of another process, but for the pid */
+    enum ss_leading leading;
 };
 
 struct ss_writer_thread {
@@ -56,6 +61,8 @@ struct ss_writer_track {
     uint64_t uuid;
     uint32_t period; /* of the last descriptor */
     bool changed;
+    bool is_at_top;    /* of viewers, beside the processes (writer_top.c) */
+    bool is_explained; /* there: in this file */
     uint32_t sequence; /* its track sequence: index + 1; 0: the main sequence */
     uint32_t next;     /* track of the same process; 0: none */
     /* The running total of a DELTA counter. */
@@ -137,12 +144,14 @@ enum {
     SS_NOTES_TRACK = 2,
     SS_HOST_TRACK = 3,
     SS_RECORDING_TRACK = 4,
-    SS_STEPS_TRACK = 5
+    SS_ABOUT_TRACK = 5
 };
 uint64_t ss_writer_track_uuid(const struct ss_trace_writer *writer, uint64_t which);
 
 uint64_t ss_writer_process_uuid(const struct ss_trace_writer *writer, uint32_t ref); /* 0: none */
 void ss_writer_put_process(struct ss_trace_writer *writer, struct ss_writer_process *entry);
+/* Writes it again if viewers have no name of it. */
+void ss_writer_name_process(struct ss_trace_writer *writer, struct ss_writer_process *entry);
 /* Writes the process if this period does not contain it yet. */
 void ss_writer_use_process(struct ss_trace_writer *writer, uint32_t ref);
 
@@ -191,7 +200,7 @@ static inline bool ss_writer_is_described(const struct ss_trace_writer *writer,
 }
 /* Writes the track and its owners if the period lacks them. */
 void ss_writer_describe_track(struct ss_trace_writer *writer, uint32_t ref);
-struct ss_track_uuids ss_writer_track_uuids(const struct ss_trace_writer *writer,
+struct ss_track_uuids ss_writer_track_uuids(struct ss_trace_writer *writer,
                                             const struct ss_writer_track *track);
 void ss_writer_tracks_fini(struct ss_trace_writer *writer);
 /* For a new file: resets open ranges and counter totals. */
@@ -199,5 +208,15 @@ void ss_writer_tracks_begin(struct ss_trace_writer *writer);
 size_t ss_writer_tracks_memory(const struct ss_trace_writer *writer);
 /* The iid of a name on the main sequence; 0: no such name. */
 uint32_t ss_writer_use_main_name(struct ss_trace_writer *writer, uint32_t ref);
+
+/* writer_top.c */
+/* Whether viewers show the track at the top; of a new track. */
+bool ss_writer_is_at_top(struct ss_trace_writer *writer, const struct ss_trace_track *track);
+/* The title of a track in viewers; empty: its name. */
+struct ss_strview ss_writer_title(struct ss_trace_writer *writer,
+                                  const struct ss_writer_track *track);
+/* Gives a track at the top its child, which viewers require of tracks there: an instant that names
+ * the process. Returns where its event begins in the blobs of the unit. */
+size_t ss_writer_explain_track(struct ss_trace_writer *writer, struct ss_writer_track *track);
 
 #endif

@@ -31,6 +31,7 @@ void ss_writer_tracks_begin(struct ss_trace_writer *writer)
         struct ss_writer_track *track = ss_writer_track_at(writer, ref);
         if (track != NULL) {
             track->total = 0;
+            track->is_explained = false;
             track->real_total = 0;
             ss_vec_clear(&track->lanes);
         }
@@ -105,11 +106,12 @@ static uint64_t thread_uuid(const struct ss_trace_writer *writer, uint32_t ref)
 /* Includes the ref because names may repeat, and the name because the file may continue with
  * another recording of the same process. */
 static uint64_t make_track_uuid(const struct ss_trace_writer *writer,
-                                const struct ss_trace_track *track)
+                                const struct ss_trace_track *track, bool is_at_top)
 {
     uint64_t owner = track->thread_ref != 0 ? thread_uuid(writer, track->thread_ref)
                                             : ss_writer_process_uuid(writer, track->process_ref);
-    if (track->kind == SS_TRACK_RANGES && track->thread_ref != 0 && track->name.length == 0) {
+    bool is_unnamed = track->kind == SS_TRACK_RANGES && track->name.length == 0;
+    if (is_unnamed && track->thread_ref != 0 && !is_at_top) {
         return owner;
     }
     if (owner == 0) {
@@ -136,14 +138,11 @@ enum ss_status ss_trace_writer_track(struct ss_trace_writer *writer,
     }
     if (entry->record.ref == 0) {
         struct ss_writer_process *owner = ss_writer_process_at(writer, record.process_ref);
-        entry->uuid = make_track_uuid(writer, &record);
+        entry->is_at_top = ss_writer_is_at_top(writer, &record);
+        entry->uuid = make_track_uuid(writer, &record, entry->is_at_top);
         if (owner != NULL) {
             entry->next = owner->first_track;
             owner->first_track = record.ref;
-            if (record.kind == SS_TRACK_STEPS && record.parent_ref == 0 &&
-                owner->steps_track == 0) {
-                owner->steps_track = record.ref;
-            }
         }
     }
     record.name = ss_writer_intern(writer, track->name);
@@ -156,11 +155,7 @@ enum ss_status ss_trace_writer_track(struct ss_trace_writer *writer,
 void ss_writer_forget_track(struct ss_trace_writer *writer, uint32_t ref)
 {
     struct ss_writer_track *track = ss_writer_track_at(writer, ref);
-    struct ss_writer_process *owner = ss_writer_process_at(writer, track->record.process_ref);
     ss_vec_fini(&track->lanes);
-    if (owner != NULL && owner->steps_track == ref) {
-        owner->steps_track = 0;
-    }
     if (track->sequence != 0) {
         ss_vec_push(&writer->free_sequences, track->sequence);
     }
@@ -169,39 +164,7 @@ void ss_writer_forget_track(struct ss_trace_writer *writer, uint32_t ref)
         ref > writer->newest_forgotten_track ? ref : writer->newest_forgotten_track;
 }
 
-/* The uuid of what viewers show around the steps and phases of a process: the first track of steps,
- * so that its ranges are visible while it is closed; without one, a folder. */
-static uint64_t steps_uuid(const struct ss_trace_writer *writer, uint32_t ref)
-{
-    const struct ss_writer_process *process = ss_writer_process_at(writer, ref);
-    if (process != NULL && process->steps_track != 0) {
-        return ss_writer_track_at(writer, process->steps_track)->uuid;
-    }
-    uint64_t uuid = ss_writer_process_uuid(writer, ref);
-    return (uuid & UINT64_C(0xffff000000000000)) |
-           (ss_hash_u64(uuid ^ SS_STEPS_TRACK) & UINT64_C(0xffffffffffff)) | 1;
-}
-
-static void describe_steps(struct ss_trace_writer *writer, const struct ss_writer_track *track)
-{
-    uint32_t ref = track->record.process_ref;
-    bool on_top = track->record.kind == SS_TRACK_STEPS || track->record.kind == SS_TRACK_PHASES;
-    struct ss_writer_process *process = ss_writer_process_at(writer, ref);
-    if (!on_top || process == NULL || track->record.parent_ref != 0) {
-        return;
-    }
-    uint32_t period = writer->definitions.period;
-    bool is_first = process->steps_track == track->record.ref;
-    if (!is_first && process->steps_track != 0) {
-        ss_writer_describe_track(writer, process->steps_track);
-    } else if (is_first || process->steps_period != period) {
-        ss_encode_steps_folder(&writer->unit.descriptors, &process->record,
-                               steps_uuid(writer, ref));
-        process->steps_period = period;
-    }
-}
-
-struct ss_track_uuids ss_writer_track_uuids(const struct ss_trace_writer *writer,
+struct ss_track_uuids ss_writer_track_uuids(struct ss_trace_writer *writer,
                                             const struct ss_writer_track *track)
 {
     uint32_t parent = track->record.parent_ref;
@@ -210,7 +173,8 @@ struct ss_track_uuids ss_writer_track_uuids(const struct ss_trace_writer *writer
         .process = ss_writer_process_uuid(writer, track->record.process_ref),
         .thread = thread_uuid(writer, track->record.thread_ref),
         .host = ss_writer_track_uuid(writer, SS_HOST_TRACK),
-        .steps = steps_uuid(writer, track->record.process_ref),
+        .is_at_top = track->is_at_top,
+        .title = ss_writer_title(writer, track),
         .parent = parent != 0 ? ss_writer_track_at(writer, parent)->uuid : 0};
 }
 
@@ -228,7 +192,6 @@ void ss_writer_describe_track(struct ss_trace_writer *writer, uint32_t ref)
     ss_writer_use_process(writer, track->record.process_ref);
     ss_writer_use_thread(writer, thread);
     ss_writer_use_entity(writer, SS_SCHEMA_stream, track->record.stream_ref);
-    describe_steps(writer, track);
     struct ss_track_uuids uuids = ss_writer_track_uuids(writer, track);
     ss_encode_track_record(&writer->unit.descriptors, &track->record, &uuids);
     track->period = period;
