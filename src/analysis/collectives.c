@@ -69,9 +69,13 @@ static bool has_one_kind(const struct ss_model *model, const struct ss_rank_call
     return true;
 }
 
-/* A number that a process has twice in a group says nothing: the run was restarted. */
+/* A number that a process has twice in a group, or more processes than the group has ranks, says
+ * nothing: the run was restarted, or runs of one program follow each other in the recording. */
 static bool is_unique(const struct ss_rank_call *calls, size_t count)
 {
+    if (calls->size != 0 && count > calls->size) {
+        return false;
+    }
     for (size_t i = 1; i < count; i++) {
         if (calls[i].process == calls[i - 1].process) {
             return false;
@@ -153,7 +157,7 @@ static void match_group(struct ss_collectives *collectives, size_t first, size_t
         if (next - at > 1 && is_unique(&calls->rows.data[at], next - at)) {
             ss_vec_push(&collectives->rows, join(calls->rows.data, at, next - at));
             most = next - at > most ? next - at : most;
-        } else {
+        } else if (calls->rows.data[at].size != 1) { /* alone, a rank has no other */
             collectives->unmatched += next - at;
         }
     }

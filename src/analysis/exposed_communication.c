@@ -10,13 +10,18 @@ static const uint64_t min_wait_ns = 20000;
 
 struct spans ss_vec_of(struct ss_exposed_span);
 
-/* Recordings of version 0.1.0 have no kinds of names. */
+/* Of MPI, all calls in which the program is, such as its waits: those that only start something
+ * return at once, and their ranges last until it is complete. Recordings of version 0.1.0 have no
+ * kinds of names. */
 static bool is_collective(const struct ss_model *model, const struct ss_model_range *range)
 {
     const struct ss_model_name *name = &model->names.data[model->paths.data[range->path].name];
-    return name->type != SS_EVENT_TYPE_NONE
-               ? name->type == SS_EVENT_TYPE_collective
-               : ss_collective_scope(ss_strview_of(ss_model_text(model, name->text)));
+    struct ss_strview text = ss_strview_of(ss_model_text(model, name->text));
+    if (ss_collective_is_of_mpi(text)) {
+        return !ss_collective_is_started(text);
+    }
+    return name->type != SS_EVENT_TYPE_NONE ? name->type == SS_EVENT_TYPE_collective
+                                            : ss_collective_scope(text);
 }
 
 static int compare(const void *left, const void *right)

@@ -25,7 +25,8 @@ static enum ss_track_role role_of(const struct ss_model *model, const struct ss_
     case SS_TRACK_RANGES:
         return role_of_domain(name);
     case SS_TRACK_ASYNC:
-        return strcmp(name, ss_domain_torch) == 0 || strcmp(name, ss_domain_nccl) == 0
+        return strcmp(name, ss_domain_torch) == 0 || strcmp(name, ss_domain_nccl) == 0 ||
+                       strcmp(name, ss_domain_mpi) == 0
                    ? SS_ROLE_COLLECTIVES
                    : SS_ROLE_OTHER;
     default:

@@ -107,10 +107,10 @@ static void add_blocks(const struct ss_report_parts *parts, const struct ss_repo
     if (!has_findings) {
         ss_report_add_header(&parts->trust, document);
     }
+    if (parts->is_overview) {
+        ss_report_add_ranks(parts, document);
+    }
     if (parts->trains) {
-        if (parts->is_overview) {
-            ss_report_add_ranks(parts, document);
-        }
         ss_report_add_training(parts, document);
     }
     if (!has_findings) {

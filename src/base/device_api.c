@@ -224,27 +224,42 @@ bool ss_collective_scope(struct ss_strview name)
     return type_in(scopes, COUNT_OF(scopes), name, SS_EVENT_TYPE_NONE) == SS_EVENT_TYPE_collective;
 }
 
+static const struct {
+    const char *pattern;
+    enum ss_collective_flow flow;
+} flows[] = {
+    {"send*", SS_FLOW_OF_TWO},
+    {"recv*", SS_FLOW_OF_TWO},
+    {"isend", SS_FLOW_OF_TWO},
+    {"irecv", SS_FLOW_OF_TWO},
+    {"broadcast*", SS_FLOW_FROM_ROOT},
+    {"_broadcast*", SS_FLOW_FROM_ROOT},
+    {"scatter*", SS_FLOW_FROM_ROOT},
+    {"reduce", SS_FLOW_TO_ROOT},
+    {"_reduce_oop", SS_FLOW_TO_ROOT},
+    {"gather*", SS_FLOW_TO_ROOT},
+    {"MPI_*end*", SS_FLOW_OF_TWO},
+    {"MPI_*ecv*", SS_FLOW_OF_TWO},
+    {"MPI_Bcast*", SS_FLOW_FROM_ROOT},
+    {"MPI_Ibcast*", SS_FLOW_FROM_ROOT},
+    {"MPI_Scatter*", SS_FLOW_FROM_ROOT},
+    {"MPI_Iscatter*", SS_FLOW_FROM_ROOT},
+    {"MPI_Reduce", SS_FLOW_TO_ROOT},
+    {"MPI_Ireduce", SS_FLOW_TO_ROOT},
+    {"MPI_Reduce_init", SS_FLOW_TO_ROOT},
+    {"MPI_Gather*", SS_FLOW_TO_ROOT},
+    {"MPI_Igather*", SS_FLOW_TO_ROOT},
+    {"MPI_*scan", SS_FLOW_OF_SOME},
+    {"MPI_Scan", SS_FLOW_OF_SOME},
+    {"MPI_*eighbor*", SS_FLOW_OF_SOME},
+    {"*ncclDevKernel_Broadcast*", SS_FLOW_FROM_ROOT},
+    {"*ncclKernel_Broadcast*", SS_FLOW_FROM_ROOT},
+    {"*ncclDevKernel_Reduce_*", SS_FLOW_TO_ROOT},
+    {"*ncclKernel_Reduce_*", SS_FLOW_TO_ROOT},
+};
+
 enum ss_collective_flow ss_collective_flow_of(struct ss_strview name)
 {
-    static const struct {
-        const char *pattern;
-        enum ss_collective_flow flow;
-    } flows[] = {
-        {"send*", SS_FLOW_OF_TWO},
-        {"recv*", SS_FLOW_OF_TWO},
-        {"isend", SS_FLOW_OF_TWO},
-        {"irecv", SS_FLOW_OF_TWO},
-        {"broadcast*", SS_FLOW_FROM_ROOT},
-        {"_broadcast*", SS_FLOW_FROM_ROOT},
-        {"scatter*", SS_FLOW_FROM_ROOT},
-        {"reduce", SS_FLOW_TO_ROOT},
-        {"_reduce_oop", SS_FLOW_TO_ROOT},
-        {"gather*", SS_FLOW_TO_ROOT},
-        {"*ncclDevKernel_Broadcast*", SS_FLOW_FROM_ROOT},
-        {"*ncclKernel_Broadcast*", SS_FLOW_FROM_ROOT},
-        {"*ncclDevKernel_Reduce_*", SS_FLOW_TO_ROOT},
-        {"*ncclKernel_Reduce_*", SS_FLOW_TO_ROOT},
-    };
     const char *colon = memrchr(name.data, ':', name.length);
     if (colon != NULL && ss_collective_scope(name)) {
         name = (struct ss_strview){colon + 1, name.length - (size_t)(colon + 1 - name.data)};
@@ -255,6 +270,16 @@ enum ss_collective_flow ss_collective_flow_of(struct ss_strview name)
         }
     }
     return SS_FLOW_ALL;
+}
+
+bool ss_collective_is_of_mpi(struct ss_strview name)
+{
+    return fits("MPI_*", name);
+}
+
+bool ss_collective_is_started(struct ss_strview name)
+{
+    return fits("MPI_I*", name) || fits("MPI_*_init", name);
 }
 
 bool ss_collective_is_queued(struct ss_strview scope)

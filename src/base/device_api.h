@@ -37,6 +37,7 @@ enum ss_collective_flow {
     SS_FLOW_ALL,       /* all for all */
     SS_FLOW_FROM_ROOT, /* all for the root: broadcast, scatter */
     SS_FLOW_TO_ROOT,   /* the root for all: reduce, gather */
+    SS_FLOW_OF_SOME,   /* some for some: a prefix of the ranks, neighbours */
     SS_FLOW_OF_TWO     /* no collective: send, receive */
 };
 /* By a kind ("broadcast"), a scope ("gloo:broadcast"), or the name of a kernel. */
@@ -45,6 +46,11 @@ enum ss_collective_flow ss_collective_flow_of(struct ss_strview name);
 struct ss_strview ss_nccl_collective(struct ss_strview call);
 /* True for scopes in which the host only queues the collective. */
 bool ss_collective_is_queued(struct ss_strview scope);
+
+/* True for functions of MPI. */
+bool ss_collective_is_of_mpi(struct ss_strview name);
+/* True for a call of MPI that only starts a transfer, or prepares one. */
+bool ss_collective_is_started(struct ss_strview name);
 
 /* True for the scopes with which torch.distributed's backends record their collectives. */
 bool ss_collective_scope(struct ss_strview name);

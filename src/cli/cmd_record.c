@@ -107,6 +107,7 @@ static const struct ss_option options[] = {
      "do not instrument PyTorch: nothing is preloaded, no operators are recorded, and only the "
      "steps and phases that the program marks",
      NULL, false},
+    {"no-mpi", 0, NULL, "do not record calls of MPI", NULL, false},
     {"gpu", 0, "LEVEL",
      "work of CUDA devices: default records kernels, copies, memsets, and the calls of the "
      "runtime with the Python line of each launch; light leaves out the calls that launch "
@@ -303,6 +304,7 @@ static void set_flags(const struct ss_arguments *arguments, struct ss_record_pla
     plan->no_overwrite = ss_arguments_has(arguments, "no-overwrite");
     plan->record.follow_children = !ss_arguments_has(arguments, "no-subprocesses");
     plan->record.inject = !ss_arguments_has(arguments, "no-inject");
+    plan->record.no_mpi = ss_arguments_has(arguments, "no-mpi");
     plan->record.no_torch = ss_arguments_has(arguments, "no-torch");
     plan->record.keep_secrets = ss_arguments_has(arguments, "keep-secrets");
     plan->record.keep_native = plan->output.keep_native =

@@ -62,10 +62,20 @@ bool ss_runtime_library_find(char *path, size_t size)
                 SS_RUNTIME_LIBRARY, path, size);
 }
 
-bool ss_preload_find(char *path, size_t size)
+static bool find_in_libexec(const char *file, char *path, size_t size)
 {
     static const char *const candidates[] = {"libexec", "../libexec/stepscope"};
-    return find(candidates, sizeof candidates / sizeof *candidates, SS_PRELOAD, path, size);
+    return find(candidates, sizeof candidates / sizeof *candidates, file, path, size);
+}
+
+bool ss_preload_find(char *path, size_t size)
+{
+    return find_in_libexec(SS_PRELOAD, path, size);
+}
+
+bool ss_mpi_preload_find(char *path, size_t size)
+{
+    return find_in_libexec(SS_MPI_PRELOAD, path, size);
 }
 
 bool ss_python_folder_find(char *path, size_t size)

@@ -158,7 +158,8 @@ static enum ss_group_kind group_kind_of(struct ss_strview scope)
     } kinds[] = {{"gloo:", SS_GROUP_GLOO},
                  {"nccl:", SS_GROUP_NCCL},
                  {"nccl", SS_GROUP_NCCL},
-                 {"mpi:", SS_GROUP_MPI}};
+                 {"mpi:", SS_GROUP_MPI},
+                 {"MPI_", SS_GROUP_MPI}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         size_t length = strlen(kinds[i].prefix);
         if (scope.length > length && memcmp(scope.data, kinds[i].prefix, length) == 0) {
@@ -205,6 +206,14 @@ static uint32_t put_kind(const struct ss_annotation_tracks *tracks,
     return kind.length > 0;
 }
 
+/* Between two ranks: it has a partner and no number. */
+static bool is_transfer(const struct ss_annotation_tracks *tracks,
+                        const struct ss_annot_event *event)
+{
+    return ss_collective_flow_of(ss_tracks_text(
+               tracks, tracks->name_entries.data[event->name].text)) == SS_FLOW_OF_TWO;
+}
+
 static uint32_t put_collective(struct ss_annotation_tracks *tracks,
                                const struct ss_annot_event *event, struct ss_event_value *fields)
 {
@@ -225,7 +234,8 @@ static uint32_t put_collective(struct ss_annotation_tracks *tracks,
     count += put_kind(tracks, event, &fields[count]);
     if (event->collective.root >= 0) {
         fields[count++] = (struct ss_event_value){
-            SS_EVENT_FIELD_root, {SS_VALUE_UINT, {.natural = (uint64_t)event->collective.root}}};
+            is_transfer(tracks, event) ? SS_EVENT_FIELD_peer : SS_EVENT_FIELD_root,
+            {SS_VALUE_UINT, {.natural = (uint64_t)event->collective.root}}};
     }
     return count;
 }

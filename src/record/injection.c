@@ -9,6 +9,19 @@
 #include "record/launch.h"
 
 /* A list of the dynamic linker has spaces and colons as separators. */
+static bool takes_preload(char *path, char *reason, size_t size)
+{
+    if (strpbrk(path, " :") == NULL) {
+        return true;
+    }
+    snprintf(reason, size,
+             "LD_PRELOAD takes no path with a space or colon: install stepscope in another "
+             "folder than %s",
+             path);
+    path[0] = '\0';
+    return false;
+}
+
 static void find_preload(const struct ss_record_options *options, struct ss_injection *injection)
 {
     if (options->no_torch) {
@@ -19,12 +32,21 @@ static void find_preload(const struct ss_record_options *options, struct ss_inje
                             "there",
                  injection->preload);
         injection->preload[0] = '\0';
-    } else if (strpbrk(injection->preload, " :") != NULL) {
-        snprintf(injection->no_preload, sizeof injection->no_preload,
-                 "LD_PRELOAD takes no path with a space or colon: install stepscope in another "
-                 "folder than %s",
-                 injection->preload);
-        injection->preload[0] = '\0';
+    } else {
+        takes_preload(injection->preload, injection->no_preload, sizeof injection->no_preload);
+    }
+}
+
+static void find_mpi(const struct ss_record_options *options, struct ss_injection *injection)
+{
+    if (options->no_mpi) {
+        snprintf(injection->no_mpi, sizeof injection->no_mpi, "--no-mpi");
+    } else if (!ss_mpi_preload_find(injection->mpi, sizeof injection->mpi)) {
+        snprintf(injection->no_mpi, sizeof injection->no_mpi,
+                 "this stepscope was built without the headers of an MPI");
+        injection->mpi[0] = '\0';
+    } else {
+        takes_preload(injection->mpi, injection->no_mpi, sizeof injection->no_mpi);
     }
 }
 
@@ -68,6 +90,7 @@ void ss_injection_find(const struct ss_record_options *options, const char *ring
     } else {
         injection->is_off = false;
         find_torch(options, injection);
+        find_mpi(options, injection);
     }
 }
 

@@ -23,6 +23,9 @@ struct ss_injection {
     char preload[4096];
     char no_preload[4352];
     char python[4096];
+    /* For MPI: mpi.so ("": nothing is preloaded; no_mpi has the cause). */
+    char mpi[4096];
+    char no_mpi[4352];
     char torch[256];
 };
 

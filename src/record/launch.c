@@ -36,6 +36,8 @@ static const char *value_of(char letter, const struct ss_record_options *options
     switch (letter) {
     case 'p':
         return values->preload[0] != '\0' ? values->preload : NULL;
+    case 'm':
+        return values->mpi[0] != '\0' ? values->mpi : NULL;
     case 'y':
         return values->python[0] != '\0' ? values->python : NULL;
     case 't':
@@ -82,7 +84,7 @@ static void set_environment(const struct ss_record_options *options,
         bool is_text = row->value[0] != '%';
         const char *value = is_text ? row->value : value_of(row->value[1], options, values);
         const char *present = getenv(row->name);
-        if (value == NULL || (is_text && values->preload[0] == '\0')) {
+        if (value == NULL || (is_text && values->preload[0] == '\0' && values->mpi[0] == '\0')) {
             continue;
         }
         if (row->separator != 0 && present != NULL && present[0] != '\0') {

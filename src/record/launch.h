@@ -37,6 +37,7 @@ struct ss_program_environment {
     const char *rings;   /* the ring directory; "": none */
     const char *library; /* libstepscope, for programs to load; "": none */
     const char *preload; /* preload.so; "": not requested, or none */
+    const char *mpi;     /* mpi.so; "": not requested, or none */
     const char *python;  /* the folder for PYTHONPATH; "": not requested, or none */
     const char *torch;   /* what to record of PyTorch; "": nothing */
 };

@@ -23,6 +23,7 @@ struct ss_record_options {
     bool follow_children;
     bool inject;         /* set the variables of child_env.def for the program */
     bool keep_secrets;   /* do not redact command lines */
+    bool no_mpi;         /* do not observe MPI */
     bool no_torch;       /* preload nothing */
     const char *torch;   /* what to record of PyTorch: "depth=2,…"; NULL: the default */
     const char *gpu;     /* what to record of CUDA devices: "light", "default", "full"; NULL: off */

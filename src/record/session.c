@@ -268,6 +268,7 @@ static enum ss_status launch(struct session *session, const struct ss_program_si
     struct ss_program_environment values = {.rings = session->recorder.ring_directory,
                                             .library = injection->is_off ? "" : injection->library,
                                             .preload = injection->preload,
+                                            .mpi = injection->mpi,
                                             .python = injection->python,
                                             .torch = injection->torch};
     SS_TRY(ss_launch_prepare(session->options, signals, &values, session->shared, &launch, err));

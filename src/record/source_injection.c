@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources "torch", "itt" and "nvtx": libstepscope in the program (record/injection.h). What
- * they record arrives in the program's rings. */
+/* The sources "torch", "mpi", "itt" and "nvtx": libstepscope in the program (record/injection.h).
+ * What they record arrives in the program's rings. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,17 @@ static const struct ss_child_env *row_of(const char *name)
         i++;
     }
     return &ss_child_env_table[i];
+}
+
+static enum ss_source_state describe_mpi(const struct ss_injection *injection, char *reason)
+{
+    if (injection->mpi[0] == '\0') {
+        snprintf(reason, SS_SOURCE_REASON_BYTES, "%s", injection->no_mpi);
+        return strcmp(injection->no_mpi, "--no-mpi") == 0 ? SS_SOURCE_NOT_REQUESTED
+                                                          : SS_SOURCE_NOT_AVAILABLE;
+    }
+    snprintf(reason, SS_SOURCE_REASON_BYTES, "LD_PRELOAD=%s", injection->mpi);
+    return SS_SOURCE_RUNS;
 }
 
 static enum ss_source_state describe_preload(const struct ss_injection *injection,
@@ -60,6 +71,9 @@ static enum ss_source_state start(const struct ss_recorder *recorder, const char
         snprintf(reason, SS_SOURCE_REASON_BYTES, "%s", injection->reason);
         return injection->is_refused ? SS_SOURCE_NOT_REQUESTED : SS_SOURCE_NOT_AVAILABLE;
     }
+    if (strcmp(name, ss_source_mpi.name) == 0) {
+        return describe_mpi(injection, reason);
+    }
     return row->separator != 0 ? describe_preload(injection, row->name, reason)
                                : describe_library(injection, row, reason);
 }
@@ -69,6 +83,13 @@ static enum ss_source_state start_torch(const struct ss_source_setup *setup, voi
 {
     (void)source;
     return start(setup->recorder, ss_source_torch.name, reason);
+}
+
+static enum ss_source_state start_mpi(const struct ss_source_setup *setup, void **source,
+                                      char *reason)
+{
+    (void)source;
+    return start(setup->recorder, ss_source_mpi.name, reason);
 }
 
 static enum ss_source_state start_itt(const struct ss_source_setup *setup, void **source,
@@ -89,6 +110,12 @@ const struct ss_source_ops ss_source_torch = {
     .name = "torch",
     .summary = "steps, phases, operators, modules and memory of PyTorch programs",
     .start = start_torch,
+};
+
+const struct ss_source_ops ss_source_mpi = {
+    .name = "mpi",
+    .summary = "calls of MPI: collectives, transfers, what waits for them",
+    .start = start_mpi,
 };
 
 const struct ss_source_ops ss_source_itt = {
