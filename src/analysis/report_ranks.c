@@ -32,7 +32,7 @@ static void add_slowest(const struct ss_rank_profiles *profiles,
     ss_sentence_add(out, " ranks: ");
     add_rank(row, model, out);
     ss_sentence_add(out, " makes each other wait ");
-    if (steps_of(profiles) == 0) { /* a program without steps */
+    if (row->step_ns == 0) { /* a program without steps */
         ss_sentence_add_duration(out, profiles->blame.ranks[row->process].inflicted_ns /
                                           (profiles->rows.count - 1));
         ss_sentence_add(out, " in all");
@@ -68,8 +68,8 @@ static void add_evidence(const struct ss_rank_profiles *profiles, const struct s
     ss_sentence_add_count(out, waits->times_last);
     ss_sentence_add(out, " of ");
     ss_sentence_add_count(out, waits->collectives);
-    ss_sentence_add(out, steps_of(profiles) > 0 ? " collectives of steady-state steps, waited "
-                                                : " collectives, waited ");
+    ss_sentence_add(out, row->step_ns > 0 ? " collectives of steady-state steps, waited "
+                                          : " collectives, waited ");
     ss_sentence_add_duration(out, waits->suffered_ns);
     ss_sentence_add(out, " itself · ");
     if (error_ns == 0) {

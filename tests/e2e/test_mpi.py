@@ -53,9 +53,14 @@ def test_the_late_rank_is_named(stepscope, trace):
     inflicted = {rank: row["inflicted_ns"] for rank, row in rows.items()}
     assert max(inflicted, key=inflicted.get) == LATE
     assert inflicted[LATE] > STEPS * 3 * 30e6
-    text = stepscope("report", trace).stdout
+
+
+def test_the_report_of_a_program_without_steps_opens_with_the_late_rank(stepscope, mpi, program):
+    path = mpi.folder / "late.pftrace"
+    mpi.record(path, *mpi.ranks(RANKS, program, 15, LATE, 60))
+    text = stepscope("report", path, status=None).stdout
     assert f"{RANKS} ranks: rank {LATE} makes each other wait " in text
-    assert "the ranks share one clock" in text
+    assert "last in 15 of 15 collectives, waited " in text
 
 
 def test_collectives_have_group_number_bytes_and_kind(stepscope, trace):
