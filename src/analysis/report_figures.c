@@ -27,7 +27,8 @@ static void put_counts(const struct ss_trust_input *input, struct ss_figure *par
             [SS_TRUST_REFUSED_BUFFERS] = "device_buffers_refused",
             [SS_TRUST_UNTIMED_KERNELS] = "device_works_without_times",
             [SS_TRUST_UNRECORDED_KERNELS] = "launches_without_kernel",
-            [SS_TRUST_LOST_RECORDS] = "device_records_lost"};
+            [SS_TRUST_LOST_RECORDS] = "device_records_lost",
+            [SS_TRUST_EARLY_WORKS] = "works_before_launch"};
         for (int count = 0; count < SS_TRUST_DEVICE_COUNTS; count++) {
             ss_figure_put_count(counts, keys[count], input->device_counts[count]);
         }

@@ -264,7 +264,7 @@ static void add_events(struct header *header, const struct ss_trust_input *all)
     }
 }
 
-/* All of them, also those that are 0: nothing was lost. */
+/* All losses, also those that are 0: nothing was lost. */
 static void add_devices(struct header *header, const struct ss_trust_input *all)
 {
     static const char *const words[SS_TRUST_DEVICE_COUNTS] = {
@@ -273,12 +273,16 @@ static void add_devices(struct header *header, const struct ss_trust_input *all)
         [SS_TRUST_REFUSED_BUFFERS] = "buffers refused",
         [SS_TRUST_UNTIMED_KERNELS] = "works without times",
         [SS_TRUST_UNRECORDED_KERNELS] = "launches without a kernel",
-        [SS_TRUST_LOST_RECORDS] = "records lost"};
+        [SS_TRUST_LOST_RECORDS] = "records lost",
+        [SS_TRUST_EARLY_WORKS] = "works begin before their launch: the times of the device are "
+                                 "wrong"};
     if (all->has_device_counts) {
         begin_row(header, "Devices");
         for (int count = 0; count < SS_TRUST_DEVICE_COUNTS; count++) {
-            add_count(header, count == 0 ? SS_JOINT_NONE : SS_JOINT_ITEM, all->device_counts[count],
-                      words[count]);
+            if (count != SS_TRUST_EARLY_WORKS || all->device_counts[count] > 0) {
+                add_count(header, count == 0 ? SS_JOINT_NONE : SS_JOINT_ITEM,
+                          all->device_counts[count], words[count]);
+            }
         }
     }
 }

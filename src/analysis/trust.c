@@ -98,7 +98,8 @@ static void sum_devices(const struct ss_model *model, uint32_t input, struct ss_
         [SS_TRUST_REFUSED_BUFFERS] = "gpu-refused-buffers",
         [SS_TRUST_UNTIMED_KERNELS] = "gpu-untimed-kernels",
         [SS_TRUST_UNRECORDED_KERNELS] = "gpu-launches-without-kernel",
-        [SS_TRUST_LOST_RECORDS] = "gpu-lost-messages"};
+        [SS_TRUST_LOST_RECORDS] = "gpu-lost-messages",
+        [SS_TRUST_EARLY_WORKS] = "gpu-early-works"};
     for (size_t i = 0; i < model->notes.count; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
         const char *kind = ss_model_text(model, note->kind);

@@ -40,6 +40,7 @@ enum ss_trust_device_count {
     SS_TRUST_UNTIMED_KERNELS,
     SS_TRUST_UNRECORDED_KERNELS, /* whose launch was observed */
     SS_TRUST_LOST_RECORDS,       /* on their way to the recorder */
+    SS_TRUST_EARLY_WORKS,        /* that begin before their launch: the device's times are wrong */
     SS_TRUST_DEVICE_COUNTS
 };
 

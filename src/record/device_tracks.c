@@ -295,6 +295,7 @@ static void write_counts(struct ss_device_tracks *devices)
          totals->losses.lost_launches},
         {"gpu-kernels-without-launch", "kernels whose launch was not observed",
          totals->unplaced_kernels},
+        {"gpu-early-works", "works that begin before their launch", totals->early},
         {"gpu-lost-messages", "records that were lost at the end of the program",
          totals->losses.lost_messages + totals->losses.bad_messages},
     };

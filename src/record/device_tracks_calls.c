@@ -12,6 +12,8 @@ enum { MOST_THREADS = 4096, MOST_PENDING = 1 << 18 };
 /* CUPTI returns buffers once a second: after so long the call of a launch does not come. */
 static const uint64_t call_timeout_ns = UINT64_C(3000000000);
 /* Work may run long after its launch. */
+/* Between the clocks of device and host: more is no error of reading them. */
+static const uint64_t clock_error_ns = UINT64_C(100000);
 static const uint64_t work_timeout_ns = UINT64_C(60000000000);
 
 /* --- tracks and names ------------------------------------------------------------------------- */
@@ -182,7 +184,7 @@ static void copy_collective(struct ss_device_tracks *devices,
 }
 
 /* CUPTI may give work the correlation of the driver's call within the runtime's. */
-bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation,
+bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation, uint64_t begin_ns,
                           const struct ss_device_collective **collective)
 {
     struct ss_device_pending *pending = find(devices, correlation);
@@ -192,6 +194,7 @@ bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation
     }
     pending->has_work = true;
     copy_collective(devices, pending, collective);
+    devices->totals.early += begin_ns + clock_error_ns < pending->launch.begin_ns;
     if (pending->launch.outer != 0) {
         struct ss_device_pending *outer = find(devices, pending->launch.outer);
         if (outer != NULL) {

@@ -100,9 +100,9 @@ void ss_device_on_work(void *context, const struct ss_device_work_message *work)
 void ss_device_on_call(void *context, const struct ss_device_call_message *call);
 void ss_device_on_launch(void *context, const struct ss_device_launch_message *launch);
 void ss_device_on_collective(void *context, const struct ss_device_collective_message *collective);
-/* Its work has arrived. false: no such launch was observed. Sets what the launch does, if it is one
- * of NCCL: borrowed until the next call. */
-bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation,
+/* Its work has arrived, which begins then. false: no such launch was observed. Sets what the launch
+ * does, if it is one of NCCL: borrowed until the next call. */
+bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation, uint64_t begin_ns,
                           const struct ss_device_collective **collective);
 /* Writes the launches whose calls do not come, and forgets what is old; `all`: at the end. */
 void ss_device_settle(struct ss_device_tracks *devices, bool all);

@@ -235,7 +235,7 @@ void ss_device_on_work(void *context, const struct ss_device_work_message *work)
     within.end_ns = within.end_ns < devices->now_ns ? within.end_ns : devices->now_ns;
     within.begin_ns = within.begin_ns < within.end_ns ? within.begin_ns : within.end_ns;
     const struct ss_device_collective *collective;
-    bool is_placed = ss_device_found_work(devices, work->correlation, &collective);
+    bool is_placed = ss_device_found_work(devices, work->correlation, work->begin_ns, &collective);
     uint32_t track = track_of(devices, &within);
     if (track == 0) {
         devices->totals.unplaced++;

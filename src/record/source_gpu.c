@@ -61,8 +61,8 @@ static const char *cause_of(const struct ss_recorder *recorder)
         return "the program was killed, or left by _exit or exec, before CUPTI returned the "
                "records, which it does once a second and at exit";
     }
-    return "CUPTI returned no record: another profiler of the process took them, or the driver of "
-           "CUDA refused";
+    return "CUPTI returned no record before the program ended: it returns them late, another "
+           "profiler of the process took them, or the driver of CUDA refused";
 }
 
 static enum ss_source_state describe_losses(const struct ss_recorder *recorder, char *reason)
@@ -83,11 +83,18 @@ static enum ss_source_state describe_losses(const struct ss_recorder *recorder, 
                          "records",
                          totals->cut, totals->cut == 1 ? "process was" : "processes were");
     }
+    if (totals->early > 0) {
+        used += snprintf(reason + used, SS_SOURCE_REASON_BYTES - (size_t)used,
+                         "; %" PRIu64 " works begin before their launch: the times of the device "
+                         "are wrong",
+                         totals->early);
+    }
     if (recorder->context.gpu_problem[0] != '\0') {
         snprintf(reason + used, SS_SOURCE_REASON_BYTES - (size_t)used, "; %s",
                  recorder->context.gpu_problem);
     }
-    return recorder->context.gpu_problem[0] != '\0' ? SS_SOURCE_LIMITED : SS_SOURCE_RUNS;
+    return recorder->context.gpu_problem[0] != '\0' || totals->early > 0 ? SS_SOURCE_LIMITED
+                                                                         : SS_SOURCE_RUNS;
 }
 
 static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
@@ -96,17 +103,18 @@ static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
     const struct ss_device_totals *totals = &recorder->device_totals;
     (void)now_ns;
     bool has_work = totals->kernels + totals->copies + totals->memsets > 0;
-    if (has_work) {
-        return describe_losses(recorder, reason);
-    }
-    if (totals->launches > 0) {
+    if (totals->launches > 0 && totals->kernels == 0) {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "%" PRIu64 " launches and no kernel: %s",
                  totals->launches, cause_of(recorder));
         return SS_SOURCE_BROKE;
     }
+    if (has_work) {
+        return describe_losses(recorder, reason);
+    }
     if (recorder->context.gpu_problem[0] != '\0') {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "%s", recorder->context.gpu_problem);
-        return SS_SOURCE_NOT_AVAILABLE;
+        /* With a collector, which CUPTI refused, the program used a device and nothing is there. */
+        return totals->processes > 0 ? SS_SOURCE_BROKE : SS_SOURCE_NOT_AVAILABLE;
     }
     snprintf(reason, SS_SOURCE_REASON_BYTES, "%s",
              totals->cut > 0         ? "no launch was observed: the program was killed, or left by "

@@ -76,7 +76,8 @@ def test_kernels_copies_and_calls(record):
     assert recording.notes == {
         "gpu-kernels": 24, "gpu-launches": 24, "gpu-dropped-records": 0, "gpu-refused-buffers": 0,
         "gpu-untimed-kernels": 0, "gpu-launches-without-kernel": 0, "gpu-lost-messages": 0,
-        "gpu-lost-launches": 0, "gpu-kernels-without-launch": 0}
+        "gpu-lost-launches": 0, "gpu-kernels-without-launch": 0,
+        "gpu-early-works": 0}
     (device,) = [one for one in recording.devices if one["kind"] == "gpu"]
     assert device["model"].startswith("Simulated") and device["memory_bytes"] > 0
     calls = {row["name"]: row["instances"] for row in recording.rows("api")}
@@ -214,10 +215,10 @@ def test_a_refused_clock_is_calibrated(record):
 def test_a_busy_owner_is_named(record):
     recording = record(4, 6, device=["--fault", "busy-owner"])
     assert recording.done.stdout.strip() == "24"
-    assert recording.kernels() == {} and recording.source["status"] == "unavailable"
+    assert recording.kernels() == {} and recording.source["status"] == "failed"
     assert recording.source["reason"].startswith("another tool uses CUPTI in this process")
     report = recording.stepscope("report", recording.path, status=None).stdout
-    assert "gpu: another tool uses CUPTI" in report
+    assert "recording failed: another tool uses CUPTI" in report
 
 
 def test_no_driver_is_no_busy_owner(record):
