@@ -251,8 +251,28 @@ static const struct part *first_end(const struct sweep *sweep, uint64_t from_ns,
     return first;
 }
 
-/* A wait, up to the end of each collective in it. What arrives meanwhile has its place before the
- * wait, but for the call that is waited for: until it begins, it is not waited for. */
+/* What arrives in a wait. Until the last rank has arrived, it does so whatever is waited for: its
+ * place is before the wait. Later, it follows from that arrival: the wait up to there is a piece of
+ * its own. Returns where the rest of the wait begins. */
+static uint64_t sweep_arrivals(struct building *building, struct sweep *sweep,
+                               const struct part *ending, uint64_t from_ns, uint64_t end_ns)
+{
+    while (sweep->next < sweep->calls->count && sweep->calls->data[sweep->next].begin_ns < end_ns) {
+        const struct part *call = &sweep->calls->data[sweep->next++];
+        if (ending != NULL && call->begin_ns > ending->last_ns && call->begin_ns > from_ns) {
+            push(building, (struct ss_piece){.begin_ns = from_ns,
+                                             .end_ns = call->begin_ns,
+                                             .kind = SS_PIECE_WAIT,
+                                             .collective = ending->row + 1});
+            from_ns = call->begin_ns;
+        }
+        push_arrival(building, call, from_ns);
+    }
+    return from_ns;
+}
+
+/* A wait, up to the end of each collective in it. The call that is waited for is not waited for
+ * until it begins. */
 static void sweep_wait(struct building *building, struct sweep *sweep, uint64_t from_ns,
                        uint64_t to_ns)
 {
@@ -265,10 +285,7 @@ static void sweep_wait(struct building *building, struct sweep *sweep, uint64_t 
                                              .kind = SS_PIECE_WAIT});
             from_ns = ending->begin_ns;
         }
-        while (sweep->next < sweep->calls->count &&
-               sweep->calls->data[sweep->next].begin_ns < end_ns) {
-            push_arrival(building, &sweep->calls->data[sweep->next++], from_ns);
-        }
+        from_ns = sweep_arrivals(building, sweep, ending, from_ns, end_ns);
         push(building, (struct ss_piece){.begin_ns = from_ns,
                                          .end_ns = end_ns,
                                          .kind = SS_PIECE_WAIT,

@@ -60,6 +60,9 @@ static uint64_t own_ns(const struct replay *replay, const struct event *event)
     return factor < 1 ? (uint64_t)((double)length_ns * factor) : length_ns;
 }
 
+/* A wait for a collective ends when the last rank has arrived and the data is transferred: up to
+ * the first rank's end. What this rank waits beyond that, it waits by itself: it may have begun so
+ * late that the data was there already, and then computes less in the replay, but waits as long. */
 static void replay_wait(struct replay *replay, const struct event *event)
 {
     const struct ss_piece *piece = &replay->timeline->pieces.data[event->piece];
@@ -71,9 +74,15 @@ static void replay_wait(struct replay *replay, const struct event *event)
     const struct ss_collective *row =
         &replay->profiles->collectives.rows.data[piece->collective - 1];
     uint64_t last_ns = replay->arrived_ns[piece->collective - 1];
-    uint64_t transfer_ns = piece->end_ns > row->last_ns ? piece->end_ns - row->last_ns : 0;
-    uint64_t end_ns = last_ns + (replay->what->no_transfers ? 0 : transfer_ns);
-    *at_ns = last_ns != 0 && end_ns > *at_ns ? end_ns : *at_ns;
+    uint64_t there_ns = row->first_end_ns > row->last_ns ? row->first_end_ns : row->last_ns;
+    there_ns = there_ns < piece->end_ns ? there_ns : piece->end_ns;
+    uint64_t from_ns = there_ns > piece->begin_ns ? there_ns : piece->begin_ns;
+    uint64_t transfer_ns = there_ns > row->last_ns ? there_ns - row->last_ns : 0;
+    if (last_ns != 0) {
+        uint64_t end_ns = last_ns + (replay->what->no_transfers ? 0 : transfer_ns);
+        *at_ns = end_ns > *at_ns ? end_ns : *at_ns;
+    }
+    *at_ns += replay->what->no_transfers ? 0 : piece->end_ns - from_ns;
 }
 
 static void replay_event(struct replay *replay, const struct event *event)
