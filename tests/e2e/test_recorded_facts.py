@@ -46,3 +46,14 @@ def test_a_wrong_fact_is_found(stepscope, tmp_path):
     (row,) = [line for line in done.stdout.splitlines() if line.split()[:1] == ["kernels"]
               and " of " not in line]
     assert row.endswith("DIFFERENT")
+
+
+def test_stragglers_beside_published_results(stepscope):
+    """The smaller of the two trainings; both by hand."""
+    done = subprocess.run([sys.executable, ROOT / "tests/peers/straggler_beside.py", "--stepscope",
+                           stepscope.path, "--traces", TRACES, "ST"], capture_output=True, text=True,
+                          check=False)
+    if "pyarrow is not installed" in done.stdout:
+        pytest.skip("pyarrow is not installed")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].endswith(" 0 DIFFERENT")

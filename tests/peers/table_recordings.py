@@ -14,7 +14,7 @@ def missing():
     return "" if importlib.util.find_spec("pyarrow") else "pyarrow is not installed"
 
 
-def _rows(file):
+def rows_of(file):
     from pyarrow import parquet
     return parquet.read_table(file).to_pylist()
 
@@ -40,8 +40,8 @@ def nsys_jax(archive, path):
     """NVTX ranges of JAX, projected to the device by Nsight Systems: thunks, which are XLA's units of
     work for a device, become kernels, and executions of the module that trains become steps."""
     with zipfile.ZipFile(archive) as file:
-        rows = _rows(io.BytesIO(file.read("nvtx_gpu_proj_trace/trace.parquet")))
-        devices = _rows(io.BytesIO(file.read("device-metadata.parquet")))
+        rows = rows_of(io.BytesIO(file.read("nvtx_gpu_proj_trace/trace.parquet")))
+        devices = rows_of(io.BytesIO(file.read("device-metadata.parquet")))
     events, steps = [], 0
     for row in rows:
         name = row["Name"] or ""
@@ -63,7 +63,7 @@ def straggler(table, path):
     """Operations of pipelines, by rank and step, in seconds from the begin of the step: each step of
     a rank lasts to the end of its last operation, and the steps lie one behind the other."""
     steps = {}
-    for row in _rows(table):
+    for row in rows_of(table):
         steps.setdefault(row["step"], []).append(row)
     events, at_ns = [], 0
     for number in sorted(steps):
@@ -80,6 +80,79 @@ def straggler(table, path):
                                  name=f"ProfilerStep#{number}"))
         at_ns = max(end_ns for _, end_ns in ends.values()) + 1000
     _write(path, events)
+
+
+COLLECTIVES = {"params-all-gather": ("allgather", "data parallel"),
+               "grads-reduce-scatter": ("reduce_scatter", "data parallel"),
+               "layernorm-grads-all-reduce": ("allreduce", "data parallel"),
+               "embedding-grads-all-reduce": ("allreduce", "embedding"),
+               "optimizer-clip-main-grad": ("allreduce", "all")}
+PARTS = {"forward-compute": "forward", "backward-compute": "backward", "optimizer": "optimizer"}
+
+
+def pipeline_group(row, stages):
+    """(kind, group, members) of a communication: a transfer between two stages is one of two ranks."""
+    stage, pipeline = row["stage"], row["dp_rank"]
+    if row["optype"] in COLLECTIVES:
+        kind, scope = COLLECTIVES[row["optype"]]
+        return kind, {"data parallel": f"{row['optype']} of stage {stage}", "all": "clip",
+                      "embedding": f"embedding of {pipeline}"}[scope]
+    way, end = row["optype"].split("-")
+    other = stage + ((1 if way == "forward" else -1) * (1 if end == "send" else -1)) % stages
+    first, last = (stage, other % stages) if end == "send" else (other % stages, stage)
+    return "all_to_all", f"{way} of {pipeline}, {first} to {last}"
+
+
+def straggler_ranks(table, folder):
+    """The same operations as files of PyTorch's profiler, one for each rank, with which the waits of
+    ranks for each other can be replayed: computing as kernels, phases as annotations around them, and
+    communication as kernels of NCCL with its group and its number in it. The steps are those of
+    straggler(). Returns their numbers.
+
+    What a rank waits behind its last backward pass is in no operation of these files: up to half of a
+    step in AR. It ends as the other ranks of its stage end theirs, and counts as a wait for them: the
+    reduction that is next begins when the rank's operation before it has ended."""
+    rows = [row for row in rows_of(table) if row["optype"] != "gc"]
+    stages = 1 + max(row["stage"] for row in rows)
+    steps, events, at_ns, counts, sizes, computed = {}, {}, 0, {}, {}, {}
+    for row in rows:
+        steps.setdefault(row["step"], []).append(row)
+        if row["optype"] not in PARTS:
+            sizes.setdefault(pipeline_group(row, stages)[1], set()).add(row["rank"])
+    for number in sorted(steps):
+        ends = {}
+        for row in sorted(steps[number], key=lambda row: (row["start_ts"], row["seq_id"])):
+            rank, begin_ns = row["rank"], at_ns + round(row["start_ts"] * 1e9)
+            end_ns = begin_ns + round(row["duration"] * 1e9)
+            first, last = ends.get(rank, (begin_ns, end_ns))
+            ends[rank] = (min(first, begin_ns), max(last, end_ns))
+            out = events.setdefault(rank, [])
+            if row["optype"] in PARTS:
+                # Seconds of 32 bits: one may seem to begin before the one before it has ended.
+                begin_ns = min(end_ns, max(begin_ns, computed.get(rank, 0)))
+                computed[rank] = end_ns
+                out.append(_event(begin_ns, end_ns, cat="user_annotation", pid=rank + 1, tid=1,
+                                  name=PARTS[row["optype"]]))
+                out.append(_event(begin_ns, end_ns, cat="kernel", name=row["optype"], pid=0, tid=7,
+                                  args={"device": 0, "stream": 7}))
+                continue
+            kind, group = pipeline_group(row, stages)
+            if row["optype"] == "layernorm-grads-all-reduce":
+                begin_ns = min(begin_ns, last)
+            sequence = counts[rank, group] = counts.get((rank, group), -1) + 1
+            out.append(_event(begin_ns, end_ns, cat="kernel", name="ncclDevKernel_" + row["optype"],
+                              pid=0, tid=hash_of(row["optype"]),
+                              args={"device": 0, "stream": hash_of(row["optype"]), "Seq": sequence,
+                                    "Collective name": kind, "Process Group Name": group,
+                                    "Group size": len(sizes[group])}))
+        for rank, (begin_ns, end_ns) in ends.items():
+            events[rank].append(_event(begin_ns, end_ns, cat="user_annotation", pid=rank + 1, tid=1,
+                                       name=f"ProfilerStep#{number}"))
+        at_ns = max(end_ns for _, end_ns in ends.values()) + 1000
+    for rank, found in events.items():
+        _write(folder / f"rank{rank}.pt.trace.json", found,
+               distributedInfo={"backend": "nccl", "rank": rank, "world_size": len(events)})
+    return sorted(steps)
 
 
 def hash_of(name):
