@@ -293,6 +293,42 @@ def test_tables_sort_search_and_open(chromium, page_of, raw):
     assert "10 of 31 rows" in page.all(".count")
 
 
+def test_names_of_rows_stay_in_sight(chromium, page_of, tmp_path):
+    page = Page(chromium, page_of(training(tmp_path / "trace.json")))
+    extents = """const scroll = arguments[0].querySelector('.scroll'), box = scroll.getBoundingClientRect();
+        scroll.scrollLeft = arguments[1];
+        return [scroll.scrollWidth > scroll.clientWidth, [...scroll.querySelectorAll('td.lead')].every((cell) => {
+            const each = cell.getBoundingClientRect();
+            return each.width > 40 && each.left >= box.left - 1 && each.right <= box.right + 1; })];"""
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": 800, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+    seen = [page.js(extents, page.section(title), left) for title in ("Operators", "Steps on the device")
+            for left in (0, 10000)]
+    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert seen == [[True, True]] * 4
+
+
+def crowd(path):
+    """Pictures of more than 5 MB: names that are all different and that the page escapes, in many lanes."""
+    trace = Kineto()
+    for step in range(3):
+        trace.step(step, 1000 + 10000 * step, 10000)
+        for thread in range(16):
+            for i in range(190):
+                trace.operator(f"{step} {thread} {i} {'<' * 480}", 1000 + 10000 * step + 50 * i, 45, tid=7000 + thread)
+    return trace.write(path)
+
+
+def test_too_large_pictures_are_left_out_and_it_says_so(chromium, page_of, tmp_path):
+    path = page_of(crowd(tmp_path / "trace.json"))
+    page = Page(chromium, path)
+    notes = page.all(".note.warning")
+    assert any("A picture is left out" in note and "5 MB" in note for note in notes)
+    assert page.js("return document.querySelectorAll('section canvas').length") == 0
+    assert {"Operators", "Steps"} <= set(page.all("section h2"))
+    assert len(page.column("Operators", 0)) > 5
+
+
 def test_copies(chromium, page_of, tmp_path):
     source = tmp_path / "run.txt"
     source.write_text('=cmd() (a,"b".py:1) 60\nma|in (b.py:2) 40\n')
@@ -415,9 +451,12 @@ def axe():
     return pathlib.Path(path).read_text("utf-8")
 
 
+@pytest.mark.parametrize("width", [1400, 800, 420])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_has_no_findings_of_axe(chromium, page_of, tmp_path, scheme):
+def test_has_no_findings_of_axe(chromium, page_of, tmp_path, scheme, width):
     rules = axe()
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
     chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {
         "features": [{"name": "prefers-color-scheme", "value": scheme}]})
     page = Page(chromium, page_of(training(tmp_path / "trace.json")))
@@ -428,7 +467,9 @@ def test_has_no_findings_of_axe(chromium, page_of, tmp_path, scheme):
         "axe.run(document).then((result) => arguments[0](result.violations.map((rule) =>"
         "[rule.id, rule.nodes.slice(0, 3).map((node) => node.html)])))")
     chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert found == []
+    assert page.js("return document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_prints_without_controls(chromium, page_of, raw):

@@ -60,6 +60,12 @@
         return shown;
     }
 
+    // The column that names the rows stays in sight when a wide table is scrolled.
+    function lead(state, c, shown) {
+        shown.classList.toggle('lead', c === state.block.columns.findIndex((column) => !column.right));
+        return shown;
+    }
+
     // Better or worse than the other recording, by row and column.
     function readTones(list) {
         const tones = new Map();
@@ -70,7 +76,7 @@
     }
 
     function row(state, i) {
-        const cells = state.block.columns.map((column, c) => cell(state.block.rows[i][c], column));
+        const cells = state.block.columns.map((column, c) => lead(state, c, cell(state.block.rows[i][c], column)));
         cells.forEach((shown, c) => {
             const tone = state.tones.get(`${i},${c}`);
             if (tone) {
@@ -159,7 +165,7 @@
             state.isOpen = !state.isOpen;
             drawRows(state);
         }, {class: 'open'});
-        state.heads = block.columns.map((column, c) => head(state, column, c));
+        state.heads = block.columns.map((column, c) => lead(state, c, head(state, column, c)));
         drawRows(state);
         return el('div', {class: 'table'}, tools(state, title),
             el('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Rows of ${title}`},
