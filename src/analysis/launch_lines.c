@@ -247,10 +247,14 @@ static bool take_forward(const struct finding *finding, uint32_t forward, uint32
 static void find_frames(struct finding *finding, const struct ss_launch_place *place,
                         uint32_t at_call, uint32_t at_forward, struct ss_launch_frames *frames)
 {
+    const struct ss_device_works *works = &finding->places->works;
+    uint32_t own = finding->stacks[works->works.data[place->work].range];
     bool is_forward = place->node == 0 || is_within_node(finding, place, at_call);
     frames->is_backward = place->node != 0;
-    if (is_forward || place->forward == 0 ||
-        !take_forward(finding, place->forward, at_forward, frames)) {
+    if (own != 0) {
+        frames->stack = own; /* of a graph's node: where it was captured */
+    } else if (is_forward || place->forward == 0 ||
+               !take_forward(finding, place->forward, at_forward, frames)) {
         bool has_any = take_frames(finding, place->call, at_call, frames);
         if (!has_any) { /* the call is on a track of its own */
             take_frames(finding, place->op, 0, frames);

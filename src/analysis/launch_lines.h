@@ -4,7 +4,8 @@
  * the launch, else the stack that a profiler recorded with the operator. Work of the backward pass
  * belongs to the line of the operator of forward that created the node, unless Python code within
  * the node launched it. Of the frames, the innermost of the user's own code counts, else that of a
- * library that is neither PyTorch nor the standard library, else the innermost. Pure; immutable
+ * library that is neither PyTorch nor the standard library, else the innermost. A kernel of a CUDA
+ * graph belongs to the line that captured it, where that was recorded. Pure; immutable
  * once built. Borrows the places.
  */
 #ifndef SS_ANALYSIS_LAUNCH_LINES_H

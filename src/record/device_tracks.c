@@ -238,9 +238,17 @@ struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context
     char file[SS_RING_PATH_BYTES + 300];
     size_t length = strlen(path), suffix = sizeof SS_RING_FILE_SUFFIX - 1;
     struct ss_device_tracks *devices = ss_alloc_zero(1, sizeof *devices);
-    struct ss_device_sink sink = {
-        devices, on_text,   ss_device_on_work, ss_device_on_call, ss_device_on_launch,
-        on_wait, on_device, on_context,        on_switch,         ss_device_on_collective};
+    struct ss_device_sink sink = {devices,
+                                  on_text,
+                                  ss_device_on_work,
+                                  ss_device_on_call,
+                                  ss_device_on_launch,
+                                  on_wait,
+                                  on_device,
+                                  on_context,
+                                  on_switch,
+                                  ss_device_on_node,
+                                  ss_device_on_collective};
     struct ss_error err = {0};
     *devices = (struct ss_device_tracks){
         .context = context, .tracks = tracks, .process = process, .totals.processes = 1};
@@ -339,6 +347,7 @@ void ss_device_tracks_end(struct ss_device_tracks *devices, uint64_t now_ns,
     write_counts(devices);
     add_totals(totals, &devices->totals);
     ss_device_work_close(devices->source);
+    ss_device_free_nodes(devices);
     for (size_t i = 0; i < devices->streams.count; i++) {
         ss_vec_fini(&devices->streams.data[i].lanes);
     }

@@ -79,6 +79,14 @@ static void write_call(struct ss_device_tracks *devices, const struct ss_device_
                     begin_ns, end_ns, &fields);
 }
 
+/* Of these, work is expected. */
+static bool wants_work(const struct ss_device_tracks *devices,
+                       const struct ss_device_launch_message *launch)
+{
+    return launch->outer == 0 && (launch->flags & SS_DEVICE_LAUNCH_CAPTURED) == 0 &&
+           is_of_kernel(devices, launch->name);
+}
+
 /* --- joining ---------------------------------------------------------------------------------- */
 
 static struct ss_device_pending *find(const struct ss_device_tracks *devices, uint32_t correlation)
@@ -105,8 +113,7 @@ static void write_launch(struct ss_device_tracks *devices, struct ss_device_pend
 
 static void forget(struct ss_device_tracks *devices, struct ss_device_pending *pending)
 {
-    bool wants_work = pending->launch.outer == 0 && is_of_kernel(devices, pending->launch.name);
-    devices->totals.unlaunched += wants_work && !pending->has_work;
+    devices->totals.unlaunched += !pending->has_work && wants_work(devices, &pending->launch);
     HASH_DEL(devices->pending, pending);
     ss_free(pending->collective);
     ss_free(pending);
@@ -136,7 +143,7 @@ void ss_device_on_launch(void *context, const struct ss_device_launch_message *l
     pending->correlation = launch->correlation;
     pending->since_ns = devices->now_ns;
     pending->launch = *launch;
-    devices->totals.launches += launch->outer == 0 && is_of_kernel(devices, launch->name);
+    devices->totals.launches += wants_work(devices, launch);
     HASH_ADD(hh, devices->pending, correlation, sizeof pending->correlation, pending);
 }
 

@@ -48,6 +48,13 @@ struct ss_device_collective {
     int64_t bytes; /* -1: unknown */
 };
 
+/* A node of a graph, and the text of the stack that made it. */
+struct ss_device_node {
+    uint64_t node;
+    uint32_t stack;
+    UT_hash_handle hh;
+};
+
 /* What is known of a launch or a call. */
 struct ss_device_pending {
     uint32_t correlation;
@@ -72,6 +79,7 @@ struct ss_device_tracks {
     struct ss_vec_of(struct ss_device_thread) threads;
     uint32_t recorded_track;           /* of the counter "device work recorded"; 0: none yet */
     struct ss_device_pending *pending; /* in the order of arrival */
+    struct ss_device_node *nodes;
     struct ss_device_collective found; /* by ss_device_found_work */
 };
 
@@ -94,6 +102,8 @@ const struct ss_device_context *ss_device_context_of(struct ss_device_tracks *de
 /* --- device_tracks_work.c --------------------------------------------------------------------- */
 
 void ss_device_on_work(void *context, const struct ss_device_work_message *work);
+void ss_device_on_node(void *context, const struct ss_device_node_message *node);
+void ss_device_free_nodes(struct ss_device_tracks *devices);
 
 /* --- device_tracks_calls.c -------------------------------------------------------------------- */
 

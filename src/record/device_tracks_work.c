@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/device_api.h"
 #include "record/context.h"
 #include "record/device_tracks_inside.h"
 
-enum { MOST_STREAMS = 4096, MOST_LANES = 64 };
+enum { MOST_STREAMS = 4096, MOST_LANES = 64, MOST_NODES = 1 << 16 };
 
 /* --- tracks ----------------------------------------------------------------------------------- */
 
@@ -220,6 +221,50 @@ static bool is_of_nccl(const struct ss_device_tracks *devices,
            memmem(name.data, name.length, "nccl", strlen("nccl")) != NULL;
 }
 
+/* --- nodes of graphs -------------------------------------------------------------------------- */
+
+static struct ss_device_node *find_node(const struct ss_device_tracks *devices, uint64_t number)
+{
+    struct ss_device_node *node = NULL;
+    HASH_FIND(hh, devices->nodes, &number, sizeof number, node);
+    return node;
+}
+
+void ss_device_on_node(void *context, const struct ss_device_node_message *message)
+{
+    struct ss_device_tracks *devices = context;
+    if (find_node(devices, message->node) != NULL || HASH_COUNT(devices->nodes) >= MOST_NODES) {
+        return;
+    }
+    struct ss_device_node *node = ss_alloc_zero(1, sizeof *node);
+    node->node = message->node;
+    node->stack = message->stack;
+    HASH_ADD(hh, devices->nodes, node, sizeof node->node, node);
+}
+
+void ss_device_free_nodes(struct ss_device_tracks *devices)
+{
+    struct ss_device_node *node, *next;
+    HASH_ITER(hh, devices->nodes, node, next)
+    {
+        HASH_DEL(devices->nodes, node);
+        ss_free(node);
+    }
+}
+
+/* The launch of the graph has the frames of the replay. */
+static void add_place(struct ss_device_tracks *devices, struct ss_device_fields *fields,
+                      const struct ss_device_work_message *work)
+{
+    const struct ss_device_node *node =
+        work->graph_node != 0 ? find_node(devices, work->graph_node) : NULL;
+    if (node != NULL) {
+        ss_device_add_text(fields, SS_EVENT_FIELD_stack, ss_device_text_of(devices, node->stack));
+    }
+}
+
+/* --- works ------------------------------------------------------------------------------------ */
+
 static void count(struct ss_device_totals *totals, const struct ss_device_work_message *work)
 {
     totals->kernels += work->work == SS_DEVICE_KERNEL || work->work == SS_DEVICE_GRAPH;
@@ -244,6 +289,7 @@ void ss_device_on_work(void *context, const struct ss_device_work_message *work)
     count(&devices->totals, work);
     devices->totals.unplaced_kernels += !is_placed && work->work == SS_DEVICE_KERNEL;
     add_fields(devices, &fields, &within);
+    add_place(devices, &fields, &within);
     if (collective != NULL && is_of_nccl(devices, work)) {
         add_collective(devices, &fields, collective);
     }

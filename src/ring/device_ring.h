@@ -77,6 +77,7 @@ enum ss_device_message_kind {
     SS_DEVICE_CONTEXT,
     SS_DEVICE_SWITCH,
     SS_DEVICE_COLLECTIVE,
+    SS_DEVICE_NODE,
     SS_DEVICE_MESSAGE_KINDS
 };
 
@@ -129,7 +130,10 @@ struct ss_device_call_message {
     uint32_t unused;
 };
 
-enum { SS_DEVICE_LAUNCH_NESTED = 1 }; /* a driver's call within a runtime's call */
+enum {
+    SS_DEVICE_LAUNCH_NESTED = 1,  /* a driver's call within a runtime's call */
+    SS_DEVICE_LAUNCH_CAPTURED = 2 /* it made a node of a graph, and launched nothing */
+};
 
 /* Where a launch was: known before its call and its work. */
 struct ss_device_launch_message {
@@ -170,6 +174,13 @@ struct ss_device_switch_message {
     struct ss_device_message head;
     uint64_t time_ns;
     uint32_t is_on, unused;
+};
+
+/* Where a node of a graph was made. Before its work. */
+struct ss_device_node_message {
+    struct ss_device_message head;
+    uint64_t node;
+    uint32_t stack, unused; /* text */
 };
 
 /* What a launch of NCCL does. After the launch, before its work; several, if it does several. */

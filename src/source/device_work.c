@@ -107,6 +107,16 @@ static bool take_switch(struct ss_device_reading *reading, const void *message, 
     return is_good;
 }
 
+static bool take_node(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_node_message *node = message;
+    bool is_good = bytes == sizeof *node && is_text(reading, node->stack);
+    if (is_good) {
+        reading->sink.node(reading->sink.context, node);
+    }
+    return is_good;
+}
+
 static bool take_collective(struct ss_device_reading *reading, const void *message, size_t bytes)
 {
     const struct ss_device_collective_message *of = message;
@@ -132,7 +142,8 @@ static bool take(struct ss_device_reading *reading, const void *message, size_t 
         [SS_DEVICE_DEVICE] = take_device,
         [SS_DEVICE_CONTEXT] = take_context,
         [SS_DEVICE_SWITCH] = take_switch,
-        [SS_DEVICE_COLLECTIVE] = take_collective};
+        [SS_DEVICE_COLLECTIVE] = take_collective,
+        [SS_DEVICE_NODE] = take_node};
     uint32_t kind = ((const struct ss_device_message *)message)->kind;
     return kind < SS_DEVICE_MESSAGE_KINDS && takers[kind] != NULL &&
            takers[kind](reading, message, bytes);

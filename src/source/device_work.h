@@ -27,6 +27,7 @@ struct ss_device_sink {
     void (*device)(void *context, const struct ss_device_device_message *device);
     void (*context_of)(void *context, const struct ss_device_context_message *of);
     void (*switched)(void *context, const struct ss_device_switch_message *to);
+    void (*node)(void *context, const struct ss_device_node_message *node);
     void (*collective)(void *context, const struct ss_device_collective_message *collective);
 };
 

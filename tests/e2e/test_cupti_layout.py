@@ -44,6 +44,9 @@ NUMBERS = {
     "SS_CUPTI_FLUSH_FORCED": "CUPTI_ACTIVITY_FLAG_FLUSH_FORCED",
     "SS_CUPTI_DOMAIN_DRIVER": "CUPTI_CB_DOMAIN_DRIVER_API",
     "SS_CUPTI_DOMAIN_RUNTIME": "CUPTI_CB_DOMAIN_RUNTIME_API",
+    "SS_CUPTI_DOMAIN_RESOURCE": "CUPTI_CB_DOMAIN_RESOURCE",
+    "SS_CUPTI_NODE_MADE": "CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED",
+    "SS_CUPTI_NODE_CLONED": "CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED",
     "SS_CUPTI_ENTERS": "CUPTI_API_ENTER",
     "SS_CUPTI_EXITS": "CUPTI_API_EXIT",
     "SS_CUPTI_SYSTEM_THREAD_IDS": "CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM",
@@ -53,6 +56,10 @@ CALLBACK_DATA = {"site": "callbackSite", "function": "functionName", "parameters
                  "return_value": "functionReturnValue", "symbol": "symbolName", "context": "context",
                  "context_number": "contextUid", "correlation_data": "correlationData",
                  "correlation": "correlationId"}
+RESOURCE = {"context": "context", "stream": "resourceHandle.stream", "descriptor": "resourceDescriptor"}
+GRAPH = {"graph": "graph", "original_graph": "originalGraph", "node": "node",
+         "original_node": "originalNode", "type": "nodeType", "dependency": "dependency",
+         "executable": "graphExec"}
 SUBSCRIBER = {"size": "structSize", "name": "subscriberName", "old_name": "oldSubscriberName",
               "old_name_size": "oldSubscriberSize"}
 

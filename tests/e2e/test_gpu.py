@@ -103,6 +103,15 @@ def test_lines_of_the_program(record, source_dir):
     assert any("gemm" in name for name in heaviest) and any("update" in name for name in heaviest)
 
 
+def test_lines_of_each_python(record, source_dir, interpreters):
+    """The frames of CPython are read in the layout of each version."""
+    program = source_dir / "tests/workloads/cuda_lines.py"
+    for python in interpreters:
+        recording = record(python, program, 5, 20)
+        found = sorted((row["function"], row["kernels"]) for row in recording.rows("kernel-line"))
+        assert found == [("forward", 5), ("forward", 5), ("launch", 5)], python
+
+
 @pytest.mark.parametrize("level", ["light", "default", "full"])
 def test_levels(record, level):
     recording = record(3, 6, options=["--gpu", level])
@@ -262,6 +271,13 @@ def test_ends_at_bad_moments(record, mode):
         assert notes["gpu-kernels"] == 24
     elif mode == "exec":
         assert notes["gpu-kernels"] >= 24
+
+
+def test_an_end_within_a_window(record):
+    recording = record(10, 6, "exit", options=["--schedule", "wait=3,warmup=1,active=20"])
+    notes = recording.notes
+    assert notes["gpu-kernels"] + notes["gpu-launches-without-kernel"] == notes["gpu-launches"]
+    assert notes["gpu-launches"] <= 7 * 6
 
 
 def test_a_killed_program_is_explained(record):

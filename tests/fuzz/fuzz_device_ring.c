@@ -89,6 +89,12 @@ static void on_switch(void *context, const struct ss_device_switch_message *to)
     check(to->time_ns <= INT64_MAX, "a time");
 }
 
+static void on_node(void *context, const struct ss_device_node_message *node)
+{
+    (void)context;
+    check_text(node->stack);
+}
+
 static void on_collective(void *context, const struct ss_device_collective_message *of)
 {
     (void)context;
@@ -106,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static uint8_t memory[SS_DEVICE_RING_PAGE_BYTES + RING_BYTES] __attribute__((aligned(4096)));
     struct ss_device_producer producer;
     struct ss_device_reading reading = {.sink = {NULL, on_text, on_work, on_call, on_launch,
-                                                 on_wait, on_device, on_context, on_switch,
+                                                 on_wait, on_device, on_context, on_switch, on_node,
                                                  on_collective}};
     uint64_t begin = size > 0 ? RING_BYTES - UINT64_C(8) * data[0] : 0;
     size_t length = size > 1 ? size - 1 : 0;

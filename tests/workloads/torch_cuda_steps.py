@@ -2,7 +2,8 @@
 """A training on a CUDA device whose kernels have known lines. Prints as JSON how many kernels
 torch.profiler saw in the steps that it recorded.
 
-usage: torch_cuda_steps.py STEPS [FIRST LAST]: torch.profiler runs in steps FIRST to LAST"""
+usage: torch_cuda_steps.py STEPS [FIRST LAST [TRACE]]: torch.profiler runs in steps FIRST to LAST, and
+writes its trace to TRACE"""
 
 import json
 import sys
@@ -29,4 +30,6 @@ for step in range(steps):
     if step == last:
         profiler.__exit__(None, None, None)
         kernels = sum(one.device_type == torch.autograd.DeviceType.CUDA for one in profiler.events())
+        if len(sys.argv) > 4:
+            profiler.export_chrome_trace(sys.argv[4])
 print(json.dumps({"kernels": kernels}))

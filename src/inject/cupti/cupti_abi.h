@@ -43,11 +43,13 @@ enum ss_cupti_attribute {
     SS_CUPTI_ATTRIBUTE_DEVICE_BUFFERS_BEFOREHAND = 6
 };
 
-enum { SS_CUPTI_FLUSH_NORMAL = 0, SS_CUPTI_FLUSH_FORCED = 1 };    /* CUpti_ActivityFlag */
-enum { SS_CUPTI_DOMAIN_DRIVER = 1, SS_CUPTI_DOMAIN_RUNTIME = 2 }; /* CUpti_CallbackDomain */
-enum { SS_CUPTI_ENTERS = 0, SS_CUPTI_EXITS = 1 };                 /* CUpti_ApiCallbackSite */
-enum { SS_CUPTI_SYSTEM_THREAD_IDS = 1 };                          /* CUpti_ActivityThreadIdType */
-enum { SS_CUPTI_COPY_IS_ASYNC = 1 }; /* CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC */
+enum { SS_CUPTI_FLUSH_NORMAL = 0, SS_CUPTI_FLUSH_FORCED = 1 }; /* CUpti_ActivityFlag */
+/* CUpti_CallbackDomain */
+enum { SS_CUPTI_DOMAIN_DRIVER = 1, SS_CUPTI_DOMAIN_RUNTIME = 2, SS_CUPTI_DOMAIN_RESOURCE = 3 };
+enum { SS_CUPTI_NODE_MADE = 13, SS_CUPTI_NODE_CLONED = 20 }; /* CUpti_CallbackIdResource */
+enum { SS_CUPTI_ENTERS = 0, SS_CUPTI_EXITS = 1 };            /* CUpti_ApiCallbackSite */
+enum { SS_CUPTI_SYSTEM_THREAD_IDS = 1 };                     /* CUpti_ActivityThreadIdType */
+enum { SS_CUPTI_COPY_IS_ASYNC = 1 };                         /* CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC */
 
 /* CUpti_CallbackData */
 struct ss_cupti_callback_data {
@@ -60,6 +62,19 @@ struct ss_cupti_callback_data {
     uint32_t context_number;
     uint64_t *correlation_data;
     uint32_t correlation;
+};
+
+/* CUpti_ResourceData */
+struct ss_cupti_resource_data {
+    void *context, *stream;
+    const void *descriptor; /* of nodes: struct ss_cupti_graph_data */
+};
+
+/* CUpti_GraphData */
+struct ss_cupti_graph_data {
+    void *graph, *original_graph, *node, *original_node;
+    int type;
+    void *dependency, *executable;
 };
 
 /* CUpti_SubscriberParams */
@@ -106,6 +121,7 @@ typedef void ss_cupti_callback(void *user, int domain, uint32_t function, const 
     X(ActivityEnableDriverApi, uint32_t function, uint8_t enable)                                  \
     X(ActivityEnableAllSyncRecords, uint8_t enable)                                                \
     X(SetThreadIdType, int type)                                                                   \
+    X(GetGraphNodeId, void *node, uint64_t *id)                                                    \
     X(Subscribe_v2, void **subscriber, ss_cupti_callback *callback, void *user, void *params)
 
 /* --- records ---------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "annot/stamp.h"
 #include "annot/thread.h"
 #include "base/device_api.h"
+#include "inject/cupti/graph_nodes.h"
 #include "inject/cupti/launch_stack.h"
 #include "inject/cupti/pool.h"
 #include "inject/cupti/texts.h"
@@ -25,6 +26,7 @@ enum {
 
 static _Atomic uint32_t epoch; /* how often the callbacks were switched */
 static _Atomic bool is_enabled;
+static const struct ss_cupti *functions;
 static bool is_launch[DOMAINS][MOST_FUNCTIONS];
 static uint32_t name_of[DOMAINS][MOST_FUNCTIONS]; /* texts; 0: not needed yet */
 
@@ -42,6 +44,7 @@ static size_t plain_length(int domain, const char *name)
 
 void ss_launches_init(const struct ss_cupti *cupti)
 {
+    functions = cupti;
     static const int domains[] = {SS_CUPTI_DOMAIN_DRIVER, SS_CUPTI_DOMAIN_RUNTIME};
     for (size_t i = 0; i < sizeof domains / sizeof *domains; i++) {
         for (uint32_t function = 1; function < MOST_FUNCTIONS; function++) {
@@ -67,6 +70,8 @@ void ss_launches_enable(const struct ss_cupti *cupti, void *subscriber, bool on)
             }
         }
     }
+    cupti->EnableCallback(on, subscriber, SS_CUPTI_DOMAIN_RESOURCE, SS_CUPTI_NODE_MADE);
+    cupti->EnableCallback(on, subscriber, SS_CUPTI_DOMAIN_RESOURCE, SS_CUPTI_NODE_CLONED);
 }
 
 uint32_t ss_launches_name(const struct ss_cupti *cupti, int domain, uint32_t function)
@@ -102,6 +107,7 @@ struct launcher {
     uint32_t outer, stack; /* the open call of the runtime, 0: none; the stack of the open calls */
     uint32_t epoch;
     uint32_t last;        /* correlation of the last call */
+    bool is_captured;     /* the open call made a node of a graph */
     uint64_t begin_ns[2]; /* of the outer and the nested call */
     struct ss_launch queue[QUEUE];
 };
@@ -199,6 +205,7 @@ static void on_enter(struct launcher *launcher, int domain,
     bool is_nested = domain == SS_CUPTI_DOMAIN_DRIVER && launcher->outer != 0;
     launcher->begin_ns[is_nested] = ss_stamp_monotonic_ns();
     if (!is_nested) {
+        launcher->is_captured = false;
         launcher->stack = ss_launch_stack(&launcher->stacks);
         launcher->outer = domain == SS_CUPTI_DOMAIN_RUNTIME ? data->correlation : 0;
     }
@@ -219,6 +226,7 @@ static void on_leave(struct launcher *launcher, int domain, uint32_t function,
                                    .stack = launcher->stack,
                                    .function = function,
                                    .domain = (uint8_t)domain,
+                                   .is_captured = launcher->is_captured,
                                    .outer = is_nested ? launcher->outer : 0};
         put(launcher, &launch);
         launcher->last = data->correlation;
@@ -227,10 +235,32 @@ static void on_leave(struct launcher *launcher, int domain, uint32_t function,
     launcher->outer = is_nested ? launcher->outer : 0;
 }
 
+/* The call that is open captures; a program may also add nodes by themselves. */
+static void on_node(uint32_t function, const struct ss_cupti_resource_data *data)
+{
+    struct launcher *launcher = own != NULL ? own : find_launcher();
+    if (data->descriptor == NULL || launcher == NULL) {
+        return;
+    }
+    if (function == SS_CUPTI_NODE_CLONED) {
+        ss_graph_node_cloned(functions, data->descriptor);
+        return;
+    }
+    bool is_open = launcher->begin_ns[0] != 0 &&
+                   launcher->epoch == atomic_load_explicit(&epoch, memory_order_relaxed);
+    launcher->is_captured = is_open;
+    ss_graph_node_made(functions, data->descriptor,
+                       is_open ? launcher->stack : ss_launch_stack(&launcher->stacks));
+}
+
 void ss_launches_callback(void *user, int domain, uint32_t function, const void *data)
 {
     const pid_t *owner = user;
     const struct ss_cupti_callback_data *call = data;
+    if (domain == SS_CUPTI_DOMAIN_RESOURCE && *owner == ss_process_pid()) {
+        on_node(function, data);
+        return;
+    }
     if (!ss_launches_is_launch(domain, function) || *owner != ss_process_pid()) {
         return;
     }

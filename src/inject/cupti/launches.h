@@ -18,8 +18,9 @@ struct ss_launch {
     uint32_t thread, correlation;
     uint32_t stack; /* a text */
     uint32_t function;
-    uint8_t domain; /* SS_CUPTI_DOMAIN_… */
-    uint32_t outer; /* of a driver's call within a runtime's call: the latter's correlation */
+    uint8_t domain;   /* SS_CUPTI_DOMAIN_… */
+    bool is_captured; /* it made a node of a graph instead */
+    uint32_t outer;   /* of a driver's call within a runtime's call: the latter's correlation */
 };
 
 /* Finds the functions that launch, by their names. */

@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "inject/cupti/clock.h"
 #include "inject/cupti/decode.h"
+#include "inject/cupti/graph_nodes.h"
 #include "inject/cupti/launch_stack.h"
 #include "inject/cupti/launches.h"
 #include "inject/cupti/output.h"
@@ -165,7 +166,8 @@ static void write_launch(void *context, const struct ss_launch *launch)
         .correlation = launch->correlation,
         .stack = launch->stack,
         .name = ss_launches_name(writer.cupti, launch->domain, launch->function),
-        .flags = launch->outer != 0 ? SS_DEVICE_LAUNCH_NESTED : 0,
+        .flags = (launch->outer != 0 ? SS_DEVICE_LAUNCH_NESTED : 0) |
+                 (launch->is_captured ? SS_DEVICE_LAUNCH_CAPTURED : 0),
         .outer = launch->outer,
         .domain = launch->domain == SS_CUPTI_DOMAIN_RUNTIME ? SS_DEVICE_RUNTIME : SS_DEVICE_DRIVER};
     if (!is_before_window(launch->end_ns)) {
@@ -270,11 +272,19 @@ static void write_collective(const struct ss_nccl_launched *launched)
     ss_cupti_output_put(&writer.output, &message.head, sizeof message);
 }
 
+static void write_node(uint64_t node, uint32_t stack)
+{
+    struct ss_device_node_message message = {
+        .head.kind = SS_DEVICE_NODE, .node = node, .stack = stack};
+    ss_cupti_output_put(&writer.output, &message.head, sizeof message);
+}
+
 /* What launches of NCCL do comes after them, as the recorder needs it: it is taken before them. */
 static void write_launches(void)
 {
     static struct ss_nccl_launched taken[MOST_COLLECTIVES]; /* of the writer's thread */
     size_t count;
+    ss_graph_nodes_drain(write_node);
     do {
         count = ss_nccl_take(taken, MOST_COLLECTIVES);
         ss_launches_drain(write_launch, NULL);
