@@ -80,7 +80,8 @@ def test_the_file_and_the_time_range_arrive(perfetto, stepscope, tools, tmp_path
             # The clock of the recording: it begins at 5,000 s.
             assert page.execute_script("return window.opened").endswith("visStart=5000120000000&visEnd=5000160000000")
             page.switch_to.window(page.window_handles[1])
-            for shown in ("handed.pftrace (", "train.py 4242"):
+            # Pinned and in its place; the process is open: its thread is in sight.
+            for shown in ("handed.pftrace (", "train.py 4242", "loader 4243"):
                 WebDriverWait(page, 60).until(lambda _, shown=shown: shown in page.execute_script(
                     "return document.body ? document.body.innerText : ''"))
     finally:

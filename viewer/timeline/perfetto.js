@@ -30,6 +30,12 @@ function ready(tab) {
     });
 }
 
+/** What the tab does when it has opened the file: the steps stay in sight, and processes are open.
+ * These are commands that every Perfetto has, not a plug-in's. */
+const COMMANDS = JSON.stringify([
+    {id: "dev.perfetto.PinTracksByRegex", args: ["^Steps of "]},
+    {id: "dev.perfetto.ExpandTracksByRegex", args: ["^(?!Steps |The |device ).* \\d+$"]}]);
+
 /** The file of the selection, else the first. */
 function inputOf(state) {
     const group = state.selected ? state.layout.groups[state.layout.tracks[state.selected.track].group] : null;
@@ -45,8 +51,9 @@ export async function openInPerfetto(state) {
     const range = state.range || {from: Math.max(0, state.from), to: Math.min(state.duration, state.to)};
     const zero = input.perfetto_zero_ns === null ? null : BigInt(input.perfetto_zero_ns);
     const at = (ns) => zero + BigInt(Math.round(ns));
-    const where = zero === null ? "" : `?visStart=${at(range.from)}&visEnd=${at(range.to)}`;
-    const tab = window.open(`${ORIGIN}/#!/${where}`, "_blank");
+    const where = zero === null ? "" : `&visStart=${at(range.from)}&visEnd=${at(range.to)}`;
+    const address = `${ORIGIN}/#!/?startupCommands=${encodeURIComponent(COMMANDS)}${where}`;
+    const tab = window.open(address, "_blank");
     if (!tab) {
         throw new Error("The browser did not open a tab: allow pop-up windows of this page.");
     }
