@@ -412,10 +412,10 @@ def test_recording_counts_the_main_threads_wall_time(stepscope, recording, measu
     rows = read_json(stepscope, "--by", "line", recording)["tables"][0]["rows"]
     sleeping = next(row for row in rows if row["name"] == "train")
     slept_percent = 100 * measured[0] / measured[1]
-    assert sleeping["self_percent"] == pytest.approx(slept_percent, abs=10)
+    assert sleeping["self_percent"] == pytest.approx(slept_percent, abs=15)
     assert sleeping["self_waiting_samples"] > 0.8 * sleeping["self_samples"]
     spinning = sum(row["self_percent"] for row in rows if row["name"] == "spin")
-    assert spinning == pytest.approx(100 - slept_percent, abs=10)
+    assert spinning == pytest.approx(100 - slept_percent, abs=15)
 
 
 def test_idle_policies(stepscope, recording):

@@ -69,18 +69,19 @@ def run(stepscope, python, tmp_path):
         trace = tmp_path / "t.pftrace"
         done = stepscope("record", "-q", *options, "-o", trace, "--", python,
                          tmp_path / "program.py", status=status, env=environment)
-        text = stepscope("report", "--by", "range", "--group", "name,domain", "-f", "csv", trace,
-                         status=None).stdout
-        return done, {(row["name"], row["domain"]) for row in csv.DictReader(io.StringIO(text))}
+        report = stepscope("report", "--by", "range", "--group", "name,domain", "-f", "csv", trace,
+                           status=None)
+        ranges = {(row["name"], row["domain"]) for row in csv.DictReader(io.StringIO(report.stdout))}
+        return done, ranges, report.stderr
     return record
 
 
 @pytest.mark.parametrize("name", ["physicsnemo", "modulus"])
 @pytest.mark.parametrize("has_stepscope", [True, False], ids=["package", "bare"])
 def test_a_missing_package_is_stood_in_for(run, package, name, has_stepscope):
-    done, ranges = run(name, PYTHONPATH=str(package) if has_stepscope else "")
+    done, ranges, reported = run(name, PYTHONPATH=str(package) if has_stepscope else "")
     assert done.stdout == "done\n" and done.stderr == "", done.stderr
-    assert {("inner", "mine"), ("workload", ""), ("by name", "")} <= ranges, ranges
+    assert {("inner", "mine"), ("workload", ""), ("by name", "")} <= ranges, (ranges, reported)
     assert any(text.startswith("program.py:") for text, _ in ranges)
 
 
@@ -90,13 +91,13 @@ def test_a_package_that_is_there_is_left_alone(run, tmp_path):
     for file in (folder.parent / "__init__.py", folder / "__init__.py"):
         file.touch()
     (folder / "profiling.py").write_text(REAL)
-    done, ranges = run("physicsnemo", PYTHONPATH=str(tmp_path / "site"))
+    done, ranges, _ = run("physicsnemo", PYTHONPATH=str(tmp_path / "site"))
     assert done.stdout.startswith("real\n") and ("inner", "mine") not in ranges
 
 
 def test_nothing_else_seems_to_be_there(run):
     """A program that asks for the package, before it wants annotations, hears the truth."""
-    done, _ = run("physicsnemo", before="""
+    done, _, _ = run("physicsnemo", before="""
 assert importlib.util.find_spec("physicsnemo") is None
 for module in ("physicsnemo", "physicsnemo.utils", "physicsnemo.models"):
     try:
@@ -108,7 +109,7 @@ for module in ("physicsnemo", "physicsnemo.utils", "physicsnemo.models"):
 
 
 def test_a_tool_that_cannot_run_says_so_once(run):
-    done, _ = run("modulus", before="""
+    done, _, _ = run("modulus", before="""
 from modulus.utils.profiling import Profiler
 Profiler().enable("torch"); Profiler().enable("line_profile")""")
     assert done.stdout == "done\n"
@@ -116,7 +117,7 @@ Profiler().enable("torch"); Profiler().enable("line_profile")""")
 
 
 def test_no_recording_and_no_injection_stand_in_for_nothing(run, python, tmp_path):
-    done, _ = run("physicsnemo", status=1, options=("--no-inject",))
+    done, _, _ = run("physicsnemo", status=1, options=("--no-inject",))
     assert "No module named 'physicsnemo'" in done.stderr
     alone = subprocess.run([python, tmp_path / "program.py"], capture_output=True, text=True,
                            env=dict(os.environ), check=False, timeout=60)
