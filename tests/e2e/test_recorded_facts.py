@@ -10,6 +10,9 @@ import sys
 
 import pytest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "peers"))
+import table_recordings
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRACES = pathlib.Path(os.environ.get("STEPSCOPE_TRACES") or ROOT.parent / "shared/data/traces")
 
@@ -57,3 +60,26 @@ def test_stragglers_beside_published_results(stepscope):
         pytest.skip("pyarrow is not installed")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1].endswith(" 0 DIFFERENT")
+
+
+def test_the_start_of_four_jax_processes_is_skewed(stepscope, tmp_path):
+    """In the first step of the four, three wait for the first one, by seconds; then none is slow."""
+    if table_recordings.missing():
+        pytest.skip(table_recordings.missing())
+    facts = json.loads((TRACES / "facts.json").read_text())
+    first_steps = []
+    for rank in range(4):
+        name = f"06_nsys_jax_4proc/pax_fsdp4_4proc_proc{rank}.zip"
+        first_steps.append(facts[name]["facts"]["step_projected_ns"][0])
+        table_recordings.nsys_jax(TRACES / name, tmp_path / f"rank{rank}.pt.trace.json", rank, 4)
+    rows = json.loads(stepscope("report", tmp_path, "--by", "collective", "--num-rows", "all",
+                                "--format", "json").stdout)["tables"][0]["rows"]
+    assert {row["ranks"] for row in rows} == {4}
+    certain = [row for row in rows if row["last_rank"] is not None]
+    assert certain and {row["last_rank"] for row in certain} == {0}
+    most = max(certain, key=lambda row: row["skew_ns"])
+    assert most["sequence"] < 10
+    assert most["skew_ns"] == pytest.approx(max(first_steps) - first_steps[0],
+                                            abs=most["clock_error_ns"])
+    text = stepscope("report", tmp_path).stdout
+    assert "4 ranks: none of them makes the others wait by more than chance explains" in text

@@ -36,26 +36,34 @@ def _write(path, events, **members):
                     encoding="utf-8")
 
 
-def nsys_jax(archive, path):
+def nsys_jax(archive, path, rank=None, ranks=1):
     """NVTX ranges of JAX, projected to the device by Nsight Systems: thunks, which are XLA's units of
-    work for a device, become kernels, and executions of the module that trains become steps."""
+    work for a device, become kernels, and executions of the module that trains become steps. With a rank,
+    thunks that begin a collective have a number in the group of all ranks: all execute the same."""
     with zipfile.ZipFile(archive) as file:
         rows = rows_of(io.BytesIO(file.read("nvtx_gpu_proj_trace/trace.parquet")))
         devices = rows_of(io.BytesIO(file.read("device-metadata.parquet")))
-    events, steps = [], 0
-    for row in rows:
+    events, steps, sequence = [], 0, 0
+    for row in sorted(rows, key=lambda row: row["Projected Start"]) if rank is not None else rows:
         name = row["Name"] or ""
         begin_ns = row["Projected Start"]
         end_ns = begin_ns + row["Projected Duration"]
         operation = re.search(r"hlo_op=([^,#]+)", name)
         if name.startswith("TSL:Thunk") and operation:
-            events.append(_event(begin_ns, end_ns, cat="kernel", name=operation.group(1), pid=0,
-                                 tid=1, args={"device": 0, "stream": 1}))
+            kind = re.match(r"(all-reduce|all-gather|reduce-scatter)", operation.group(1))
+            number = {"Collective name": kind.group(1).replace("-", "_"), "Process Group Name": "all",
+                      "Group size": ranks, "Seq": sequence} if kind and rank is not None else {}
+            sequence += bool(number)
+            called = "ncclDevKernel_" + operation.group(1) if number else operation.group(1)
+            events.append(_event(begin_ns, end_ns, cat="kernel", name=called, pid=0, tid=1,
+                                 args={"device": 0, "stream": 1, **number}))
         elif "hlo_module=pjit__wrapped_step_fn" in name:
             events.append(_event(begin_ns, end_ns, cat="user_annotation", pid=row["PID"],
                                  tid=row["TID"], name=f"ProfilerStep#{steps}"))
             steps += 1
-    _write(path, events, deviceProperties=[
+    members = {} if rank is None else {
+        "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": ranks}}
+    _write(path, events, **members, deviceProperties=[
         {"id": i, "name": device["('TARGET_INFO_GPU', 'name')"]} for i, device in enumerate(devices)])
 
 

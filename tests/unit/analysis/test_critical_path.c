@@ -60,6 +60,9 @@ static uint64_t longest(work_of *work, unsigned step)
     return most;
 }
 
+/* Another collective begins as the first one ends, without own work between them. */
+static bool with_second;
+
 /* Each step: its batch, its own work, then a collective that all leave together. */
 static void add_rank(struct ss_model *model, unsigned rank, work_of *work)
 {
@@ -91,8 +94,13 @@ static void add_rank(struct ss_model *model, unsigned rank, work_of *work)
     for (unsigned s = 0; s < STEPS; s++) {
         uint64_t works_ns = begin_ns + DATA * MS;
         uint64_t end_ns = works_ns + (longest(work, s) + TRANSFER) * MS;
+        uint64_t first_end_ns = with_second ? end_ns - TRANSFER / 2 * MS : end_ns;
         BUILD_COLLECTIVE(model, .track = calls, .group = "0", .size = RANKS, .sequence = s,
-                         .begin_ns = works_ns + work(rank, s) * MS, .end_ns = end_ns);
+                         .begin_ns = works_ns + work(rank, s) * MS, .end_ns = first_end_ns);
+        if (with_second) { /* clocks of devices are that coarse */
+            BUILD_COLLECTIVE(model, .track = calls, .group = "1", .size = RANKS, .sequence = s,
+                             .begin_ns = first_end_ns - 1000, .end_ns = end_ns);
+        }
         begin_ns = end_ns;
     }
 }
@@ -208,6 +216,21 @@ static void what_if_has_the_known_answers(void **state)
     end(&made);
 }
 
+static void a_collective_behind_another_comes_earlier_with_it(void **state)
+{
+    (void)state;
+    struct made made;
+    with_second = true;
+    begin(&made, rank_1_is_slow);
+    with_second = false;
+    struct ss_what_if what = {.without_phase = made.steps.phases.count, .rank_at_median = RANKS};
+    uint64_t measured_ns = ss_what_if_measured(&made.timeline);
+    assert_int_equal(replay_ns(&made, what), measured_ns);
+    what.rank_at_median = 1;
+    assert_int_equal(replay_ns(&made, what), STEPS * (DATA + 30 + TRANSFER) * MS);
+    end(&made);
+}
+
 static void own_times_make_the_heat(void **state)
 {
     (void)state;
@@ -274,6 +297,7 @@ int main(void)
         cmocka_unit_test(the_path_is_that_of_the_slow_rank),
         cmocka_unit_test(the_path_changes_the_rank_with_the_steps),
         cmocka_unit_test(what_if_has_the_known_answers),
+        cmocka_unit_test(a_collective_behind_another_comes_earlier_with_it),
         cmocka_unit_test(own_times_make_the_heat),
         cmocka_unit_test(the_stage_of_the_slow_rank_is_its_forward),
         cmocka_unit_test(no_rank_is_named_for_what_chance_explains),
