@@ -83,6 +83,15 @@ static uint64_t phase_ns(const struct ss_rank_profile *row, const struct ss_step
     return 0;
 }
 
+static uint64_t find_batch(const struct ss_model *model, uint32_t process)
+{
+    const struct ss_model_note *fact = ss_program_fact(model, process, ss_fact_model_batch_size);
+    if (fact == NULL) {
+        fact = ss_program_fact(model, process, ss_fact_loader_batch_size);
+    }
+    return fact != NULL && fact->value > 0 ? (uint64_t)fact->value : 0;
+}
+
 static void finish_row(struct ss_rank_profile *row, const struct ss_step_summary *training,
                        const struct ss_model *model, bool has_devices)
 {
@@ -95,6 +104,7 @@ static void finish_row(struct ss_rank_profile *row, const struct ss_step_summary
     row->communication_ns /= steps;
     row->data_ns = phase_ns(row, training, model, ss_phase_data);
     row->rank = ss_rank_of(model, row->process);
+    row->batch = find_batch(model, row->process);
     if (!has_devices) {
         row->communication_ns = phase_ns(row, training, model, ss_phase_communication);
         row->compute_ns = phase_ns(row, training, model, ss_phase_forward) +

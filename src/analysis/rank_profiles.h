@@ -21,6 +21,7 @@ struct ss_rank_profile {
     uint64_t communication_ns; /* exposed: of its devices; without, its phase communication */
     uint64_t data_ns;
     uint64_t phase_ns[SS_STEP_MAX_PHASES];
+    uint64_t batch;    /* examples in a batch, as the process states it; 0: unknown */
     size_t stage;      /* phase; the number of phases: it exceeds the median in none */
     uint64_t stage_ns; /* by how much */
 };
@@ -55,6 +56,7 @@ enum ss_rank_column {
     SS_RANK_NUMBER,
     SS_RANK_PID,
     SS_RANK_STEPS,
+    SS_RANK_BATCH, /* examples; absent: unknown */
     SS_RANK_STEP,
     SS_RANK_COMPUTE,
     SS_RANK_DATA,

@@ -6,6 +6,7 @@ static const struct ss_column columns[SS_RANK_COLUMNS] = {
     [SS_RANK_NUMBER] = {.key = "rank", .comparison = SS_COMPARES_KEY},
     [SS_RANK_PID] = {.key = "pid"},
     [SS_RANK_STEPS] = {.key = "steps", .unit = "steps"},
+    [SS_RANK_BATCH] = {.key = "batch_size", .unit = "examples"},
     [SS_RANK_STEP] = {.key = "step_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
     [SS_RANK_COMPUTE] = {.key = "compute_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
     [SS_RANK_DATA] = {.key = "data_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
@@ -66,12 +67,38 @@ static void put_row(const struct ss_rank_profiles *profiles, const struct ss_ran
     if (model->processes.data[row->process].pid >= 0) {
         cells[SS_RANK_PID] = ss_cell_integer(model->processes.data[row->process].pid);
     }
+    if (row->batch > 0) {
+        cells[SS_RANK_BATCH] = ss_cell_integer((int64_t)row->batch);
+    }
     if (row->steps > 0) {
         put_step(row, training, model, cells);
     }
     if (profiles->collectives.rows.count > 0) {
         put_waits(&profiles->blame.ranks[row->process], row->steps, cells);
     }
+}
+
+/* Ranks with batches of different sizes do not have equal work. */
+static void add_batches(const struct ss_rank_profiles *profiles, struct ss_table *table)
+{
+    const struct ss_rank_profile *least = NULL, *most = NULL;
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        const struct ss_rank_profile *row = &profiles->rows.data[i];
+        least = row->batch > 0 && (least == NULL || row->batch < least->batch) ? row : least;
+        most = row->batch > 0 && (most == NULL || row->batch > most->batch) ? row : most;
+    }
+    if (least == NULL || least->batch == most->batch) {
+        return;
+    }
+    struct ss_sentence *out = ss_table_add_note(table, SS_NOTE_FACT);
+    ss_sentence_add(out, "batches differ: ");
+    ss_sentence_add_count(out, least->batch);
+    ss_sentence_add(out, " examples on rank ");
+    ss_sentence_add_number(out, least->rank);
+    ss_sentence_add(out, ", ");
+    ss_sentence_add_count(out, most->batch);
+    ss_sentence_add(out, " on rank ");
+    ss_sentence_add_number(out, most->rank);
 }
 
 static void add_notes(const struct ss_rank_profiles *profiles, struct ss_table *table)
@@ -116,6 +143,7 @@ void ss_rank_table(const struct ss_selection *selection, const struct ss_step_su
                 ss_table_add_row(table));
     }
     if (table->row_count > 0) {
+        add_batches(&profiles, table);
         add_notes(&profiles, table);
     }
     ss_rank_profiles_fini(&profiles);

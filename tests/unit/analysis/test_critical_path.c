@@ -67,6 +67,7 @@ static bool with_second;
 static void add_rank(struct ss_model *model, unsigned rank, work_of *work)
 {
     uint32_t process = build_rank(model, rank, RANKS);
+    build_fact(model, process, "model.batch_size", 16 + 8 * (int64_t)rank);
     uint32_t steps = BUILD_TRACK(model, .kind = SS_TRACK_STEPS, .process = process, .name = "step");
     uint64_t begin_ns = 1000 * MS;
     for (unsigned s = 0; s < STEPS; s++) {
@@ -291,6 +292,22 @@ static void a_rank_that_costs_a_little_is_not_named(void **state)
     end(&made);
 }
 
+static void the_table_of_ranks_has_their_batches(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_table table;
+    begin(&made, rank_1_is_slow);
+    ss_rank_table(&made.selection, &made.steps, 0, &table);
+    assert_int_equal(table.row_count, RANKS);
+    for (size_t r = 0; r < RANKS; r++) {
+        assert_int_equal(ss_table_cell(&table, r, SS_RANK_BATCH)->integer, 16 + 8 * r);
+    }
+    assert_int_equal(table.notes.data[0].severity, SS_NOTE_FACT); /* they differ */
+    ss_table_fini(&table);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +317,7 @@ int main(void)
         cmocka_unit_test(a_collective_behind_another_comes_earlier_with_it),
         cmocka_unit_test(own_times_make_the_heat),
         cmocka_unit_test(the_stage_of_the_slow_rank_is_its_forward),
+        cmocka_unit_test(the_table_of_ranks_has_their_batches),
         cmocka_unit_test(no_rank_is_named_for_what_chance_explains),
         cmocka_unit_test(a_rank_that_costs_a_little_is_not_named),
     };
