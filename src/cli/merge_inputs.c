@@ -168,7 +168,7 @@ static enum ss_status check_kinds(struct ss_merge_inputs *inputs, struct ss_erro
         bool is_json;
         if (!is_mergeable(path, &is_json)) {
             return ss_fail(
-                err, SS_E_UNSUPPORTED,
+                err, SS_E_FORMAT,
                 "%s is neither a recording of stepscope nor trace-event JSON; convert it "
                 "with stepscope export --to perfetto-compat",
                 path);

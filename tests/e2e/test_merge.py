@@ -10,6 +10,7 @@ import tarfile
 
 import pytest
 from perfetto_engine import BAD, query_new, query_old
+from test_rank_clocks import AHEAD_S, SECRET, check_namespaces, run_pings
 
 PROGRAM = """
 import threading, time
@@ -239,7 +240,7 @@ def test_errors(stepscope, run, tmp_path):
             ([tmp_path / "a.json", "--pack", "-o", tmp_path / "x"], 2, "--pack is for recordings"),
             ([run, "--pack", "--flat", "-o", tmp_path / "x"], 2, "either --pack or --flat"),
             ([tmp_path / "a.json", "-o", tmp_path / "a.json"], 2, "is an input"),
-            ([tmp_path / "none", "-o", tmp_path / "x"], 3, "cannot open")):
+            ([tmp_path / "none", "-o", tmp_path / "x"], 4, "cannot open")):
         done = stepscope("merge", *arguments, status=None)
         assert (done.returncode, words in done.stderr) == (status, True), (arguments, done.stderr)
     assert "end within their events" in stepscope("merge", cut, "-o", tmp_path / "x").stderr
@@ -257,3 +258,28 @@ def test_a_damaged_rank_is_merged_as_far_as_it_goes(stepscope, run, tmp_path):
         assert "damaged bytes left out" in done.stderr
     else:  # its only unit is the one that was cut
         assert "r00001.pftrace holds no readable stepscope trace" in done.stderr
+
+
+# ---- clocks -------------------------------------------------------------------------------
+
+
+def test_machines_whose_clocks_differ(stepscope, python, tmp_path):
+    """Two machines, 5,000 s apart, recorded at the same time, with pings between their recorders."""
+    check_namespaces()
+    run_pings(stepscope, python, tmp_path, [SECRET, SECRET])
+    folder = tmp_path / "run"
+    nodes = [folder / f"node{node}.pftrace" for node in (0, 1)]
+    done = stepscope("merge", *nodes, "-o", tmp_path / "flat.pftrace")
+    assert "clocks agree within" in done.stderr
+    clock = json.loads(stepscope("info", folder, "--format", "json").stdout)["files"][0]["inputs"][1]["clock"]
+    bad, pids, spans = query_old(
+        tmp_path / "flat.pftrace", BAD, PIDS,
+        "select min(ts), max(ts) from perf_sample join thread using (utid) where upid is not null group by upid")
+    assert bad == [] and all(count == 1 for _, count in pids)
+    begins, ends = [span[0] for span in spans], [span[1] for span in spans]
+    assert max(begins) < min(ends) and max(ends) - min(begins) < 20 * 10**9
+    stepscope("merge", *nodes, "-o", tmp_path / "pack.tar")
+    with tarfile.open(tmp_path / "pack.tar") as archive:
+        files = json.load(archive.extractfile("perfetto_manifest.json"))["perfetto_manifest"]["files"]
+    assert abs(files[1]["clocks"]["offset_ns"] - clock["offset_ns"]) <= clock["error_ns"] + 10**6
+    assert abs(files[1]["clocks"]["offset_ns"] + AHEAD_S * 10**9) < 10**7
