@@ -50,6 +50,9 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
         !ss_reading_parse_filters(arguments, "to", SS_IDLE_MAIN, &request->report.reading)) {
         return false;
     }
+    /* As a table of ranks: phases that follow from others, such as waits for communication. */
+    request->report.kind = ss_table_kind_find("rank", NULL);
+    ss_table_kind_load(request->report.kind, &request->report.table, &request->report.reading.load);
     request->report.reading.selection.frameless = true;
     return true;
 }
