@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real browser for tests; they skip where there is none."""
 
+import importlib.util
+import os
+import pathlib
 import shutil
 import tempfile
 
@@ -30,3 +33,31 @@ def chromium():
         started = webdriver.Chrome(options=options, service=Service(driver))
         yield started
         started.quit()
+
+
+def axe():
+    """The rules of accessibility, from a package of the tests or $AXE_CORE; skips without them."""
+    found = importlib.util.find_spec("axe_core_python")
+    path = os.environ.get("AXE_CORE") or found and pathlib.Path(found.origin).parent / "axe.min.js"
+    if not path:
+        pytest.skip("axe-core-python is not installed, and AXE_CORE does not name axe.min.js")
+    return pathlib.Path(path).read_text("utf-8")
+
+
+def look_at(driver, width, scheme):
+    """The page as at this width and with these colours; None: as the browser is."""
+    if width is None:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    else:
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+    features = [] if scheme is None else [{"name": "prefers-color-scheme", "value": scheme}]
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def findings_of_axe(driver):
+    """[[rule, elements]]: what the rules, which `axe` returned and the page ran, complain of."""
+    driver.set_script_timeout(60)
+    return driver.execute_async_script(
+        "axe.run(document).then((result) => arguments[0](result.violations.map((rule) =>"
+        "[rule.id, rule.nodes.slice(0, 3).map((node) => node.html)])))")

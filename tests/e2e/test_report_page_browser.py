@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`stepscope report --html`: the page in real browsers."""
 
-import importlib.util
 import json
 import os
-import pathlib
 import shutil
 import tempfile
 import time
@@ -16,7 +14,7 @@ from pages import page_of, raw, training  # noqa: F401 (fixtures)
 
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 
-from browser import chromium  # noqa: E402, F401 (a fixture)
+from browser import axe, chromium, findings_of_axe, look_at  # noqa: E402, F401 (a fixture)
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
@@ -300,11 +298,10 @@ def test_names_of_rows_stay_in_sight(chromium, page_of, tmp_path):
         return [scroll.scrollWidth > scroll.clientWidth, [...scroll.querySelectorAll('td.lead')].every((cell) => {
             const each = cell.getBoundingClientRect();
             return each.width > 40 && each.left >= box.left - 1 && each.right <= box.right + 1; })];"""
-    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-        "width": 800, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+    look_at(chromium, 800, None)
     seen = [page.js(extents, page.section(title), left) for title in ("Operators", "Steps on the device")
             for left in (0, 10000)]
-    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    look_at(chromium, None, None)
     assert seen == [[True, True]] * 4
 
 
@@ -442,34 +439,18 @@ def test_firefox_shows_it_within_a_second(firefox, page_of, tmp_path):
     assert sizes and all(width == around for width, around in sizes)
 
 
-def axe():
-    """The rules of accessibility, from a package of the tests or $AXE_CORE; skips without them."""
-    found = importlib.util.find_spec("axe_core_python")
-    path = os.environ.get("AXE_CORE") or found and pathlib.Path(found.origin).parent / "axe.min.js"
-    if not path:
-        pytest.skip("axe-core-python is not installed, and AXE_CORE does not name axe.min.js")
-    return pathlib.Path(path).read_text("utf-8")
-
-
 @pytest.mark.parametrize("width", [1400, 800, 420])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_has_no_findings_of_axe(chromium, page_of, tmp_path, scheme, width):
     rules = axe()
-    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-        "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
-    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-        "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    look_at(chromium, width, scheme)
     page = Page(chromium, page_of(training(tmp_path / "trace.json")))
     page.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     page.js(rules)
-    chromium.set_script_timeout(60)
-    found = chromium.execute_async_script(
-        "axe.run(document).then((result) => arguments[0](result.violations.map((rule) =>"
-        "[rule.id, rule.nodes.slice(0, 3).map((node) => node.html)])))")
-    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert found == []
-    assert page.js("return document.documentElement.scrollWidth <= innerWidth")
+    found = findings_of_axe(chromium)
+    fits = page.js("return document.documentElement.scrollWidth <= innerWidth")
+    look_at(chromium, None, None)
+    assert (found, fits) == ([], True)
 
 
 def test_prints_without_controls(chromium, page_of, raw):

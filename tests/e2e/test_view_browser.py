@@ -5,7 +5,7 @@ import json
 import shutil
 
 import pytest
-from browser import chromium  # noqa: F401 (a fixture)
+from browser import axe, chromium, findings_of_axe, look_at  # noqa: F401 (a fixture)
 from firefox import Firefox
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -249,6 +249,83 @@ def test_everything_has_a_name_for_screen_readers(page):
         !each.getAttribute('aria-label') && !each.textContent.trim() && each.ariaHidden !== 'true').map((each) => each.id)""")
     assert unnamed == []
     assert page.js("return document.querySelectorAll('[role=tab][aria-selected=true]').length") == 1
+
+
+def test_what_is_visible_is_in_tables(page):
+    page.js("page.state.show(0.9e6, 2.1e6); document.getElementById('scroll').focus()")
+    page.keys("r")
+    page.until("page.panel.sums !== null")
+    rows = page.js("""return [...document.querySelectorAll('#content tbody tr')].map((row) =>
+        [...row.cells].map((cell) => cell.textContent))""")
+    assert ["gemm()", "300 µs", "300 µs", "1"] in rows
+    assert page.js("return [...document.querySelectorAll('#content thead th')].every((head) => head.scope === 'col')")
+
+
+def test_arrows_of_training_and_program(chromium, stepscope, tmp_path):
+    """From a forward operator to its backward, from a send to its receive, and back."""
+    trace = training(3)
+    for step in range(3):
+        trace.operator("autograd::engine::evaluate_function: AddmmBackward0", 1000 * (step + 1) + 500, 100, tid=77,
+                       **{"Sequence number": step, "Fwd thread id": 1})
+    for phase, name, at, tid in (("s", "send", 1600, 91), ("f", "receive", 1700, 92)):
+        trace.range("program", name, at, 50, tid=tid)
+        trace.events.append({"ph": phase, "id": 5, "cat": "program", "name": "message", "pid": trace.events[0]["pid"],
+                             "tid": tid, "ts": at + 10, **({"bp": "e"} if phase == "f" else {})})
+    with viewing(stepscope, trace.write(tmp_path / "trace.json")) as view:
+        page = Page(chromium, view)
+        page.js("page.layout.tracks.forEach((track) => page.layout.reveal(track, 0)); page.changed()")
+        for name, kind, other, back in (("aten::linear", "backward", "AddmmBackward0", "forward"),
+                                        ("send", "leads to", "receive", "comes from")):
+            found = view.ask("search", text=name)["next"]
+            page.js("page.panel.select(arguments[0], true)", found)
+            page.until(f"page.state.selected && page.state.selected.name.includes('{name}')")
+            [link] = page.js("return page.state.selected.links.filter((link) => link.kind === arguments[0])", kind)
+            assert other in link["slice"]["name"] and link["leaves"]
+            pixels = "return page.canvas.toDataURL()"
+            page.settle()
+            with_arrow = page.js(pixels)
+            page.js("page.hiddenLinks = page.state.selected.links; page.state.selected.links = []; page.draw()")
+            assert page.js(pixels) != with_arrow  # it is drawn
+            page.js("page.state.selected.links = page.hiddenLinks; page.panel.open('slice')")
+            page.driver.find_element(By.XPATH, f"//*[@id='content']//button[contains(text(), '{other}')]").click()
+            page.until(f"page.state.selected.name.includes('{other}')")
+            assert back in page.text("content")
+
+
+@pytest.mark.parametrize("width", [1400, 800, 420])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_has_no_findings_of_axe(chromium, page, scheme, width):
+    rules = axe()
+    look_at(chromium, width, scheme)
+    page.js(rules)
+    found = {}
+    page.settle()
+    page.js("page.panel.select({track: page.layout.groups[0].tracks[1].id, lane: 0, position: 0})")
+    page.until("page.state.selected !== null")
+    found["slice"] = findings_of_axe(chromium)
+    page.keys("r")
+    page.until("page.panel.sums !== null")
+    found["range"] = findings_of_axe(chromium)
+    page.js("page.panel.open('notes')")
+    found["notes"] = findings_of_axe(chromium)
+    page.js("page.panel.showKeys()")
+    page.until("document.getElementById('dialog').open")
+    found["keys"] = findings_of_axe(chromium)
+    fits = page.js("return document.documentElement.scrollWidth <= innerWidth")
+    look_at(chromium, None, None)
+    assert (found, fits) == (dict.fromkeys(found, []), True)
+
+
+def test_prints_without_controls(chromium, page):
+    page.keys("r")
+    page.until("page.panel.sums !== null")
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    shown = page.js("return [...document.querySelectorAll('header button, header input, [role=tab]')]"
+                    ".filter((each) => each.offsetParent !== null).length")
+    whole = page.js("const content = document.getElementById('content');"
+                    "return content.scrollHeight <= content.clientHeight + 1 && page.canvas.clientWidth > 300")
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert (shown, whole) == (0, True)
 
 
 def test_says_when_the_server_has_ended(chromium, stepscope, tmp_path):

@@ -121,7 +121,7 @@ export const KEYS = [
     ["Enter", "zoom to the selection"], ["F", "show everything"],
     ["/", "search"], ["N  Shift-N", "next, previous match"],
     ["[  ]", "previous, next step"], ["O", "next outlier"],
-    ["M", "note on the selected time range"], ["Esc", "select nothing"],
+    ["R", "select the visible time: its tables"], ["M", "note on the selected time range"], ["Esc", "select nothing"],
     ["Drag", "select a time range"], ["Shift-drag", "move"],
     ["Ctrl-wheel", "zoom at the pointer"], ["Shift-wheel", "move"],
 ];
@@ -143,7 +143,7 @@ function keyAction(page, event) {
         "/": () => document.getElementById("query").select(),
         "n": () => panel.findNext(false), "N": () => panel.findNext(true),
         "[": () => panel.showStep("previous"), "]": () => panel.showStep("next"),
-        "o": () => panel.showStep("outlier"), "m": () => panel.addNote(),
+        "o": () => panel.showStep("outlier"), "r": () => panel.selectWindow(), "m": () => panel.addNote(),
         "?": () => panel.showKeys(), "Escape": () => click(page, null),
     };
     return actions[event.key] || actions[event.key.toLowerCase()];

@@ -260,10 +260,18 @@ export class Panel {
         }
     }
 
+    /** The visible time as the selected range: what the picture shows, as tables. */
+    selectWindow() {
+        const {state} = this.page;
+        state.range = {from: Math.max(0, state.from), to: Math.min(state.duration, state.to)};
+        this.showRange();
+    }
+
     drawRange() {
         const range = this.page.state.range;
         if (!range) {
-            this.show(element("p", {class: "dim"}, "Drag over a time range of the tracks: its time by name and by track is shown here."));
+            this.show(element("p", {class: "dim"}, "Drag over a time range of the tracks: its time by name and by track is shown here."),
+                      element("button", {type: "button", onclick: () => this.selectWindow()}, "Select what is visible"));
             return;
         }
         const span = range.to - range.from;
