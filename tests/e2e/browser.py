@@ -44,7 +44,7 @@ def axe():
     return pathlib.Path(path).read_text("utf-8")
 
 
-def look_at(driver, width, scheme):
+def emulate(driver, width, scheme):
     """The page as at this width and with these colours; None: as the browser is."""
     if width is None:
         driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

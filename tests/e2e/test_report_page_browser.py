@@ -14,7 +14,7 @@ from pages import page_of, raw, training  # noqa: F401 (fixtures)
 
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 
-from browser import axe, chromium, findings_of_axe, look_at  # noqa: E402, F401 (a fixture)
+from browser import axe, chromium, emulate, findings_of_axe  # noqa: E402, F401 (a fixture)
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
@@ -298,10 +298,10 @@ def test_names_of_rows_stay_in_sight(chromium, page_of, tmp_path):
         return [scroll.scrollWidth > scroll.clientWidth, [...scroll.querySelectorAll('td.lead')].every((cell) => {
             const each = cell.getBoundingClientRect();
             return each.width > 40 && each.left >= box.left - 1 && each.right <= box.right + 1; })];"""
-    look_at(chromium, 800, None)
+    emulate(chromium, 800, None)
     seen = [page.js(extents, page.section(title), left) for title in ("Operators", "Steps on the device")
             for left in (0, 10000)]
-    look_at(chromium, None, None)
+    emulate(chromium, None, None)
     assert seen == [[True, True]] * 4
 
 
@@ -443,13 +443,13 @@ def test_firefox_shows_it_within_a_second(firefox, page_of, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_has_no_findings_of_axe(chromium, page_of, tmp_path, scheme, width):
     rules = axe()
-    look_at(chromium, width, scheme)
+    emulate(chromium, width, scheme)
     page = Page(chromium, page_of(training(tmp_path / "trace.json")))
     page.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     page.js(rules)
     found = findings_of_axe(chromium)
     fits = page.js("return document.documentElement.scrollWidth <= innerWidth")
-    look_at(chromium, None, None)
+    emulate(chromium, None, None)
     assert (found, fits) == ([], True)
 
 

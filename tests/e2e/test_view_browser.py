@@ -5,7 +5,7 @@ import json
 import shutil
 
 import pytest
-from browser import axe, chromium, findings_of_axe, look_at  # noqa: F401 (a fixture)
+from browser import axe, chromium, emulate, findings_of_axe  # noqa: F401 (a fixture)
 from firefox import Firefox
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -296,7 +296,7 @@ def test_arrows_of_training_and_program(chromium, stepscope, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_has_no_findings_of_axe(chromium, page, scheme, width):
     rules = axe()
-    look_at(chromium, width, scheme)
+    emulate(chromium, width, scheme)
     page.js(rules)
     found = {}
     page.settle()
@@ -312,7 +312,7 @@ def test_has_no_findings_of_axe(chromium, page, scheme, width):
     page.until("document.getElementById('dialog').open")
     found["keys"] = findings_of_axe(chromium)
     fits = page.js("return document.documentElement.scrollWidth <= innerWidth")
-    look_at(chromium, None, None)
+    emulate(chromium, None, None)
     assert (found, fits) == (dict.fromkeys(found, []), True)
 
 
