@@ -198,14 +198,6 @@ static void on_text(void *context, uint32_t number, struct ss_strview text)
     ss_symbol_free(name);
 }
 
-/* --- waits: their calls say as much ----------------------------------------------------------- */
-
-static void on_wait(void *context, const struct ss_device_wait_message *wait)
-{
-    (void)context;
-    (void)wait;
-}
-
 /* --- when work is recorded ------------------------------------------------------------------- */
 
 static void on_switch(void *context, const struct ss_device_switch_message *to)
@@ -243,7 +235,7 @@ struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context
                                   ss_device_on_work,
                                   ss_device_on_call,
                                   ss_device_on_launch,
-                                  on_wait,
+                                  ss_device_on_wait,
                                   on_device,
                                   on_context,
                                   on_switch,
@@ -355,6 +347,7 @@ void ss_device_tracks_end(struct ss_device_tracks *devices, uint64_t now_ns,
     ss_vec_fini(&devices->texts);
     ss_vec_fini(&devices->devices);
     ss_vec_fini(&devices->contexts);
+    ss_vec_fini(&devices->waits);
     ss_vec_fini(&devices->threads);
     ss_free(devices);
 }

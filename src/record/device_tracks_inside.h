@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of struct ss_device_tracks. Private to the implementation of device_tracks.h:
  * device_tracks.c (life, names, entities), device_tracks_work.c (work on streams),
- * device_tracks_calls.c (calls, and their launches). */
+ * device_tracks_calls.c (calls, and their launches), device_tracks_waits.c. */
 #ifndef SS_RECORD_DEVICE_TRACKS_INSIDE_H
 #define SS_RECORD_DEVICE_TRACKS_INSIDE_H
 
@@ -35,6 +35,11 @@ struct ss_device_lane {
 struct ss_device_stream {
     uint32_t device, context, number, ref;
     struct ss_vec_of(struct ss_device_lane) lanes;
+};
+
+struct ss_device_waits {
+    uint32_t device;
+    struct ss_device_lane lane;
 };
 
 struct ss_device_thread {
@@ -77,6 +82,7 @@ struct ss_device_tracks {
     struct ss_vec_of(struct ss_device_context) contexts;
     struct ss_vec_of(struct ss_device_stream) streams;
     struct ss_vec_of(struct ss_device_thread) threads;
+    struct ss_vec_of(struct ss_device_waits) waits;
     uint32_t recorded_track;           /* of the counter "device work recorded"; 0: none yet */
     struct ss_device_pending *pending; /* in the order of arrival */
     struct ss_device_node *nodes;
@@ -104,6 +110,10 @@ const struct ss_device_context *ss_device_context_of(struct ss_device_tracks *de
 void ss_device_on_work(void *context, const struct ss_device_work_message *work);
 void ss_device_on_node(void *context, const struct ss_device_node_message *node);
 void ss_device_free_nodes(struct ss_device_tracks *devices);
+
+/* --- device_tracks_waits.c -------------------------------------------------------------------- */
+
+void ss_device_on_wait(void *context, const struct ss_device_wait_message *wait);
 
 /* --- device_tracks_calls.c -------------------------------------------------------------------- */
 

@@ -87,7 +87,9 @@ def assertions(header, callbacks):
         yield f'_Static_assert(sizeof((({vendor} *)0)->{member}) == sizeof({kind}), "{record}.{member}");'
     for ours, theirs in NUMBERS.items():
         yield f'_Static_assert((int){ours} == (int){theirs}, "{ours}");'
-    structs = [("struct ss_cupti_callback_data", "CUpti_CallbackData", CALLBACK_DATA)]
+    structs = [("struct ss_cupti_callback_data", "CUpti_CallbackData", CALLBACK_DATA),
+               ("struct ss_cupti_resource_data", "CUpti_ResourceData", RESOURCE),
+               ("struct ss_cupti_graph_data", "CUpti_GraphData", GRAPH)]
     if "CUpti_SubscriberParams" in callbacks:
         structs.append(("struct ss_cupti_subscriber_params", "CUpti_SubscriberParams", SUBSCRIBER))
     for ours, theirs, members in structs:

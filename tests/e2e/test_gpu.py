@@ -103,6 +103,21 @@ def test_lines_of_the_program(record, source_dir):
     assert any("gemm" in name for name in heaviest) and any("update" in name for name in heaviest)
 
 
+def test_waits_are_recorded(record):
+    """The wait of each call of cudaDeviceSynchronize, on a track of the device, and in the call."""
+    recording = record(4, 6)
+    out = recording.path.with_suffix(".json")
+    recording.stepscope("export", "--to", "chrome", "-o", out, recording.path, status=None)
+    events = [one for one in json.loads(out.read_text())["traceEvents"] if one["ph"] == "X"]
+    calls = {one["args"]["correlation"]: one for one in events
+             if one["name"] == "cudaDeviceSynchronize"}
+    waits = [one for one in events if one["name"] == "Context Sync"]
+    assert len(waits) == len(calls) >= 4
+    for one in waits:
+        call = calls[one["args"]["correlation"]]
+        assert call["ts"] - 1 <= one["ts"] and one["ts"] + one["dur"] <= call["ts"] + call["dur"] + 1
+
+
 def test_lines_of_each_python(record, source_dir, interpreters):
     """The frames of CPython are read in the layout of each version."""
     program = source_dir / "tests/workloads/cuda_lines.py"
