@@ -22,6 +22,14 @@ static void add_rank(const struct ss_rank_profile *row, const struct ss_model *m
     }
 }
 
+/* What each of the others waits for it in all. */
+static uint64_t per_other_ns(const struct ss_rank_profiles *profiles,
+                             const struct ss_rank_profile *row)
+{
+    uint64_t others = profiles->rows.count - 1;
+    return others > 0 ? profiles->blame.ranks[row->process].inflicted_ns / others : 0;
+}
+
 static void add_slowest(const struct ss_rank_profiles *profiles,
                         const struct ss_report_parts *parts, const struct ss_rank_profile *row,
                         struct ss_sentence *out)
@@ -33,8 +41,7 @@ static void add_slowest(const struct ss_rank_profiles *profiles,
     add_rank(row, model, out);
     ss_sentence_add(out, " makes each other wait ");
     if (row->step_ns == 0) { /* a program without steps */
-        ss_sentence_add_duration(out, profiles->blame.ranks[row->process].inflicted_ns /
-                                          (profiles->rows.count - 1));
+        ss_sentence_add_duration(out, per_other_ns(profiles, row));
         ss_sentence_add(out, " in all");
         return;
     }
@@ -120,8 +127,12 @@ static void put_figures(const struct ss_rank_profiles *profiles, const struct ss
     ss_figure_put_count(object, "clock_error_ns", error_of(&profiles->collectives));
     if (row != NULL) {
         ss_figure_put_integer(object, "slowest_rank", row->rank);
-        ss_figure_put_count(object, "waits_each_other_step_ns",
-                            ss_rank_profiles_cost_ns(profiles, row));
+        if (row->step_ns > 0) {
+            ss_figure_put_count(object, "waits_each_other_step_ns",
+                                ss_rank_profiles_cost_ns(profiles, row));
+        } else {
+            ss_figure_put_count(object, "waits_each_other_ns", per_other_ns(profiles, row));
+        }
         if (row->stage < parts->training.phases.count) {
             struct ss_strview stage = ss_step_phase_text(parts->selection->model,
                                                          &parts->training.phases.data[row->stage]);
