@@ -79,6 +79,19 @@ bool ss_rule_device_wait(const struct ss_training_facts *facts, struct ss_findin
            facts->device.wait_calls > 0;
 }
 
+/* Nodes of a graph that was captured before the recording, work of another process, or a device
+ * that is really idle: the recording is the same in each case. */
+bool ss_rule_device_unexplained(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_device_mean *mean = &facts->device.summary.mean;
+    add_time(finding, facts, "idle in all", mean->times.idle_ns);
+    if (facts->device.wait_calls > 0) {
+        add_time(finding, facts, "the host waits", facts->device.wait_calls_ns);
+        finding->wait = longest_wait(&facts->device);
+    }
+    return set_cost(finding, facts, mean->gap_ns[SS_GAP_UNKNOWN], mean->gap_ns[SS_GAP_UNKNOWN]);
+}
+
 /* Exposed copies are all that faster ones can recover. */
 bool ss_rule_pageable_copies(const struct ss_training_facts *facts, struct ss_finding *finding)
 {

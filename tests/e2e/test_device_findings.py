@@ -55,6 +55,14 @@ def waits_for_the_device(trace, begin):
     compute(trace, begin + 5500, begin + 5510, begin + STEP)
 
 
+def shows_no_work_behind_a_launch(trace, begin):
+    """As with a graph whose nodes are not recorded: the host waits, and the next work was launched long ago."""
+    compute(trace, begin + 5, begin + 10, begin + 4000)
+    compute(trace, begin + 300, begin + 8000, begin + STEP)
+    trace.operator("aten::item", begin + 700, 7000)
+    trace.call("cudaMemcpyAsync", begin + 710, 6900)
+
+
 def copies_from_pageable_memory(trace, begin):
     trace.copy("Memcpy HtoD (Pageable -> Device)", begin + 2, begin + 10, 1500, 8 << 20,
                call_duration=1490)
@@ -99,6 +107,7 @@ PLANTED = [  # what each costs in a step, in microseconds
     (waits_for_input, "device-input", 4000),
     (launches_late, "launch-bound", 10000 - 200 * 12),
     (waits_for_the_device, "device-wait", 1510),
+    (shows_no_work_behind_a_launch, "device-unexplained", 4000),
     (copies_from_pageable_memory, "pageable-copies", 1500),
     (communicates_exposed, "device-communication", 3000),
     (is_one_kernel, "main-kernel", 7000),
