@@ -103,7 +103,7 @@ def test_dropped_records_are_in_the_header(record):  # noqa: F811
 def test_wrong_times_are_said(record):  # noqa: F811
     recording = record(4, 60, device=["--fault", "wrong-clock"])
     early = recording.notes["gpu-early-works"]
-    assert early > 200
+    assert early > 20  # of 240; a work that waits in its queue for longer than the error is not early
     text, _ = report_of(recording, None)
     assert devices_line(text).endswith(
         f"{early:,} works begin before their launch: the times of the device are wrong")
