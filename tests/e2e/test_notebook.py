@@ -321,7 +321,7 @@ def test_a_training_without_annotations_has_its_sentence(kernel):
 import torch
 torch.set_num_threads(1)
 class Noise(torch.utils.data.Dataset):
-    def __len__(self): return 240
+    def __len__(self): return 960
     def __getitem__(self, at): return torch.rand(400, 64).sort(0).values
 model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)

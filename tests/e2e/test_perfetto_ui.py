@@ -57,7 +57,7 @@ def rows(interface, path):
 
 def test_a_training(interface, stepscope, script, package, tmp_path):
     trace = tmp_path / "training.pftrace"
-    stepscope("record", "-o", trace, "--", sys.executable, script, env=package)
+    stepscope("record", "--host-interval", "0.1", "-o", trace, "--", sys.executable, script, env=package)
     *top, process = rows(interface, trace)
     assert top == ["Steps of train.py", "Steps of train.py: phases", "The main thread of train.py", "host",
                    "recording"]
@@ -79,7 +79,8 @@ ranks = [subprocess.Popen([sys.executable, {str(script)!r}],
 sys.exit(max(rank.wait() for rank in ranks))
 """)
     trace = tmp_path / "ranks.pftrace"
-    stepscope("record", "-o", trace, "--", sys.executable, program, env=package)
+    # Often enough that each process has figures of its own: without any it has no row.
+    stepscope("record", "--host-interval", "0.1", "-o", trace, "--", sys.executable, program, env=package)
     shown = rows(interface, trace)
     assert shown[:8] == ["Steps of rank 0", "Steps of rank 0: phases", "Steps of rank 1",
                          "Steps of rank 1: phases", "The main thread of rank 0", "The main thread of rank 1",
