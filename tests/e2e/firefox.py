@@ -66,6 +66,20 @@ class Firefox:
         return self.call("WebDriver:ExecuteScript",
                          {"script": script, "args": list(arguments)})["value"]
 
+    def act(self, kind, actions):
+        """Input as of a person: `kind` is "key" or "pointer"; the actions are those of WebDriver."""
+        self.call("WebDriver:PerformActions", {"actions": [{"type": kind, "id": kind, "actions": actions}]})
+
+    def keys(self, text):
+        self.act("key", [{"type": kind, "value": one} for one in text for kind in ("keyDown", "keyUp")])
+
+    def drag(self, begin, end):
+        """From one point of the page to another; a click where both are the same."""
+        self.act("pointer", [{"type": "pointerMove", "x": round(begin[0]), "y": round(begin[1])},
+                             {"type": "pointerDown", "button": 0},
+                             {"type": "pointerMove", "x": round(end[0]), "y": round(end[1]), "duration": 50},
+                             {"type": "pointerUp", "button": 0}])
+
     def quit(self):
         self.process.terminate()
         self.process.wait(30)

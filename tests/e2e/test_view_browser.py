@@ -363,30 +363,98 @@ def test_hostile_names_do_nothing(chromium, stepscope, tmp_path):
         assert page.js("return document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_firefox_draws_it_too(stepscope, tmp_path):
+class InFirefox:
+    """The page in Firefox, with its own keys and pointer."""
+
+    def __init__(self, browser, view):
+        self.browser = browser
+        browser.get(view.address)
+        self.until("window.page ? page.isQuiet && page.drawing.width > 0 : false")
+
+    def js(self, code, *arguments):
+        return self.browser.execute_script(code, *arguments)
+
+    def until(self, condition):
+        WebDriverWait(self.browser, 20, 0.05).until(lambda _: self.js(f"return {condition}"))
+
+    def kernels(self):
+        """[x begin, x end, y] in the page."""
+        self.until("page.isQuiet && !page.isDue")
+        return self.js("""
+            const box = document.getElementById('canvas').getBoundingClientRect();
+            return page.drawing.hits.filter((hit) => hit.name === 'gemm()').map((hit) =>
+                [box.left + hit.x, box.left + hit.end, box.top + hit.y + 8]);""")
+
+    def focus(self):
+        self.js("document.getElementById('scroll').focus()")
+
+
+@pytest.fixture(scope="module")
+def firefox(tmp_path_factory):
+    """One Firefox for all tests of it."""
     program = shutil.which("firefox-esr") or shutil.which("firefox")
     if program is None:
         pytest.skip("firefox is not installed")
-    source = training(12).write(tmp_path / "trace.json")
-    profile = tmp_path / "profile"
-    profile.mkdir()
-    with viewing(stepscope, source) as view:
-        firefox = Firefox(program, profile)
-        try:
-            firefox.get(view.address)
+    browser = Firefox(program, tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.quit()
 
-            def until(condition):
-                WebDriverWait(firefox, 20, 0.05).until(lambda _: firefox.execute_script(f"return {condition}"))
-            kernels = "page.drawing.hits.filter((hit) => hit.name === 'gemm()')"
-            until(f"window.page ? {kernels}.length === 12 : false")
-            firefox.execute_script("page.panel.showStep('outlier')")
-            until("document.getElementById('step').textContent === 'step 11 · outlier'")
-            until("page.state.selected !== null && page.state.to - page.state.from < 4e6")
-            inside, outside = firefox.execute_script(f"""
-                const hit = {kernels}[0], canvas = document.getElementById('canvas'), context = canvas.getContext('2d');
-                const colour = (x) => [...context.getImageData(x * devicePixelRatio, (hit.y + 3) * devicePixelRatio, 1, 1)
-                    .data].join();
-                return [colour((hit.x + hit.end) / 2), colour(hit.x - 6)];""")
-            assert inside != outside
-        finally:
-            firefox.quit()
+
+@pytest.fixture
+def in_firefox(firefox, stepscope, tmp_path):
+    with viewing(stepscope, training(12).write(tmp_path / "trace.json")) as view:
+        yield InFirefox(firefox, view)
+
+
+def test_firefox_draws_it_too(in_firefox):
+    assert len(in_firefox.kernels()) == 12
+    inside, outside = in_firefox.js("""
+        const hit = page.drawing.hits.find((hit) => hit.name === 'gemm()'), canvas = document.getElementById('canvas');
+        const colour = (x) => [...canvas.getContext('2d').getImageData(
+            x * devicePixelRatio, (hit.y + 3) * devicePixelRatio, 1, 1).data].join();
+        return [colour((hit.x + hit.end) / 2), colour(hit.x - 6)];""")
+    assert inside != outside
+
+
+def test_firefox_follows_the_keys(in_firefox):
+    page, browser = in_firefox, in_firefox.browser
+    page.focus()
+    browser.keys("/")
+    page.until("document.activeElement.id === 'query'")
+    browser.keys("GEMM")
+    page.until("document.getElementById('found').textContent === '12 matches'")
+    browser.keys("\ue007")  # Enter
+    page.until("page.state.selected && page.state.selected.begin_ns === 400000")
+    browser.keys("\ue00cn")  # Escape: out of the field
+    page.until("page.state.selected.begin_ns === 1400000")
+    browser.keys("\ue00c")
+    page.until("page.state.selected === null")
+    browser.keys("f")
+    page.until("page.state.from <= 1e5")
+    browser.keys("]")
+    page.until("document.getElementById('step').textContent === 'step 0 · steady-state'")
+    browser.keys("o")
+    page.until("document.getElementById('step').textContent === 'step 11 · outlier'")
+    page.until("page.state.selected !== null && page.state.to - page.state.from < 4e6")
+    browser.keys("f")
+    page.until("page.state.to - page.state.from > 1e7")
+    browser.keys("wwww")
+    page.until("page.state.to - page.state.from < 5e6")
+    browser.keys("m")
+    page.until("document.getElementById('dialog').open")
+    browser.keys("<b>slow</b>")
+    page.js("[...document.querySelectorAll('dialog button')].find((one) => one.textContent === 'Save').click()")
+    page.until("page.state.notes.length === 1 && page.state.notes[0].text === '<b>slow</b>'")
+
+
+def test_firefox_follows_the_pointer(in_firefox):
+    page, browser = in_firefox, in_firefox.browser
+    kernels = page.kernels()
+    middle = ((kernels[2][0] + kernels[2][1]) / 2, kernels[2][2])
+    browser.drag(middle, middle)
+    page.until("page.state.selected && page.state.selected.begin_ns === 2400000")
+    assert "launched by" in page.js("return document.getElementById('content').textContent")
+    browser.drag((kernels[4][0] - 9, middle[1] + 40), (kernels[5][1] + 9, middle[1] + 40))
+    page.until("page.panel.sums !== null")
+    rows = page.js("return [...document.querySelectorAll('#content tbody tr')].map((row) => row.textContent)")
+    assert any(row.startswith("gemm()600 µs") for row in rows), rows
