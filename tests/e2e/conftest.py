@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stepscope under test, the interpreters found here, and the reasons for skipping."""
 
+import importlib
 import importlib.util
 import json
 import os
@@ -114,6 +115,19 @@ def package(stepscope, python):
         pytest.skip("no extension was built for the Python that runs the tests (its headers are "
                     "not installed)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def reader(package):
+    """The package that was built, in the process of the tests."""
+    sys.path.insert(0, str(package))
+    try:
+        module = importlib.import_module("stepscope")
+    finally:
+        sys.path.remove(str(package))
+    if pathlib.Path(module.__file__).parent != package / "stepscope":
+        pytest.skip(f"the tests have imported another stepscope: {module.__file__}")
+    return module
 
 
 @pytest.fixture(scope="session")

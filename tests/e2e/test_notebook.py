@@ -3,7 +3,6 @@
 kernel of Jupyter."""
 
 import html.parser
-import importlib
 import importlib.util
 import json
 import os
@@ -21,19 +20,6 @@ HOSTILE = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>",
            "</details></div>", "a&amp b"]
 ELEMENTS = set("div style p b br span ol li details summary table thead tbody tr th td pre".split())
 ATTRIBUTES = {"class", "style", "title", "open", "aria-hidden"}
-
-
-@pytest.fixture(scope="module")
-def reader(package):
-    """The package that was built, in the process of the tests."""
-    sys.path.insert(0, str(package))
-    try:
-        module = importlib.import_module("stepscope")
-    finally:
-        sys.path.remove(str(package))
-    if pathlib.Path(module.__file__).parent != package / "stepscope":
-        pytest.skip(f"the tests have imported another stepscope: {module.__file__}")
-    return module
 
 
 class Markup(html.parser.HTMLParser):

@@ -3,7 +3,7 @@
 them, and in pandas, polars, pyarrow and DuckDB."""
 
 import gc
-import importlib
+import importlib.util
 import json
 import math
 import os
@@ -23,19 +23,6 @@ TRAINING = GOLDEN / "0.1.0" / "training.pftrace"
 FILES = [TRAINING, GOLDEN / "0.1.0" / "windows", GOLDEN / "good" / "entities.pftrace",
          GOLDEN / "good" / "tracks.pftrace", GOLDEN / "broken" / "cut.pftrace"]
 PAGE = ROOT / "docs" / "python-reader.md"
-
-
-@pytest.fixture(scope="module")
-def reader(package):
-    """The package that was built, in the process of the tests."""
-    sys.path.insert(0, str(package))
-    try:
-        module = importlib.import_module("stepscope")
-    finally:
-        sys.path.remove(str(package))
-    if pathlib.Path(module.__file__).parent != package / "stepscope":
-        pytest.skip(f"the tests have imported another stepscope: {module.__file__}")
-    return module
 
 
 @pytest.fixture(scope="module")
