@@ -8,6 +8,7 @@ when that hook calls it. Prints what was observed as JSON.
     torch_guarded.py failures|signals|errors"""
 
 import ast
+import gc
 import io
 import itertools
 import json
@@ -60,6 +61,8 @@ class Library:
         self.functions = {name: self.make(name) for name in imported}
 
     def begin(self, target):
+        self.target = None
+        gc.collect()  # what the exception before kept alive: its finalizers call hooks, too
         self.target, self.is_injected = target, False
         self.depth = self.phase = 0
 
