@@ -66,6 +66,11 @@ class Firefox:
         return self.call("WebDriver:ExecuteScript",
                          {"script": script, "args": list(arguments)})["value"]
 
+    def execute_async_script(self, script, *arguments):
+        """The script calls its last argument with its result."""
+        return self.call("WebDriver:ExecuteAsyncScript",
+                         {"script": script, "args": list(arguments), "scriptTimeout": 30000})["value"]
+
     def act(self, kind, actions):
         """Input as of a person: `kind` is "key" or "pointer"; the actions are those of WebDriver."""
         self.call("WebDriver:PerformActions", {"actions": [{"type": kind, "id": kind, "actions": actions}]})

@@ -3,19 +3,16 @@
 
 import json
 import os
-import shutil
-import tempfile
 import time
 
 import pytest
-from firefox import Firefox
 from kineto import COMMUNICATION_STREAM, Kineto
 from pages import page_of, raw, training  # noqa: F401 (fixtures)
 
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 
 from browser import axe, chromium, emulate, findings_of_axe  # noqa: E402, F401 (a fixture)
-from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
+from page_browsers import browser, firefox, one_browser  # noqa: E402, F401 (fixtures)
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 HOSTILE = ["</script><script>window.broken=1</script>", "<!--<script>window.broken=1//",
@@ -26,20 +23,15 @@ HOSTILE = ["</script><script>window.broken=1</script>", "<!--<script>window.brok
 class Page:
     """An opened page: it has no errors and has requested nothing."""
 
-    def __init__(self, driver, path):
-        self.driver = driver
-        driver.get("about:blank")
-        driver.get_log("browser")
-        driver.get(path.as_uri())
+    def __init__(self, browser, path):
+        self.browser, self.js, self.keys = browser, browser.js, browser.keys
+        browser.open(path.as_uri())
         assert self.js("return document.documentElement.dataset.ready") == "yes"
         self.check()
 
     def check(self):
-        assert [entry for entry in self.driver.get_log("browser") if entry["level"] != "INFO"] == []
+        assert self.browser.errors() == []
         assert self.js("return performance.getEntriesByType('resource').length") == 0
-
-    def js(self, code, *arguments):
-        return self.driver.execute_script(code, *arguments)
 
     def all(self, selector):
         return self.js("return [...document.querySelectorAll(arguments[0])]"
@@ -56,6 +48,13 @@ class Page:
     def press(self, section, text):
         self.js("[...arguments[0].querySelectorAll('button')].find((button) =>"
                 "button.textContent.startsWith(arguments[1])).click()", section, text)
+
+    def click(self, element):
+        """With the pointer, in its middle."""
+        self.js("arguments[0].scrollIntoView({block: 'center'})", element)
+        box = self.js("const box = arguments[0].getBoundingClientRect();"
+                      "return [box.left + box.width / 2, box.top + box.height / 2]", element)
+        self.browser.drag(box, box)
 
 
 TRAIN = """\
@@ -78,7 +77,7 @@ for _ in range(60):
 """
 
 
-def test_the_source_of_a_finding_unless_it_was_changed(chromium, stepscope, page_of, package, python,
+def test_the_source_of_a_finding_unless_it_was_changed(browser, stepscope, page_of, package, python,
                                                        tmp_path):
     program, trace = tmp_path / "train.py", tmp_path / "run.pftrace"
     program.write_text(TRAIN)
@@ -86,14 +85,14 @@ def test_the_source_of_a_finding_unless_it_was_changed(chromium, stepscope, page
     os.utime(program, (hour_ago, hour_ago))
     stepscope("record", "-q", "-r", 200, "-o", trace, "--", python, program,
               env={"PYTHONPATH": str(package)})
-    page = Page(chromium, page_of(trace))
+    page = Page(browser, page_of(trace))
     assert page.all(".excerpt figcaption")[0].startswith("train.py:")
     marked = page.js("return document.querySelector('.excerpt mark').textContent").strip()
     assert "for i in range(60_000):" in marked or "total += i * i" in marked
     shown = page.js("return document.querySelector('.excerpt code').textContent")
     assert "def slow():" in shown
     os.utime(program)
-    page = Page(chromium, page_of(trace))
+    page = Page(browser, page_of(trace))
     assert page.all(".finding") and not page.all(".excerpt")
 
 
@@ -115,8 +114,8 @@ def ranks(folder, steps=6):
     return folder
 
 
-def test_ranks_have_a_map_and_their_tables(chromium, page_of, tmp_path):
-    page = Page(chromium, page_of(ranks(tmp_path / "run")))
+def test_ranks_have_a_map_and_their_tables(browser, page_of, tmp_path):
+    page = Page(browser, page_of(ranks(tmp_path / "run")))
     assert page.all(".heat figcaption")[0].startswith(("own time of each rank", "By process"))
     width, height, colours = page.js(PIXELS.replace("arguments[0]", "document.querySelector('.heat')"))
     assert width > 500 and height > 50 and colours > 2
@@ -125,19 +124,19 @@ def test_ranks_have_a_map_and_their_tables(chromium, page_of, tmp_path):
     assert "rank 0" in choices and "rank 1" in choices
 
 
-def test_two_recordings(chromium, stepscope, tmp_path):
+def test_two_recordings(browser, stepscope, tmp_path):
     target = tmp_path / "diff.html"
     stepscope("diff", training(tmp_path / "a.json"), training(tmp_path / "b.json", slow=5),
               "--html", target)
-    page = Page(chromium, target)
+    page = Page(browser, target)
     assert page.all("section h2")[0] == "What changed"
     assert "Step" in page.all("section h2")
     assert page.js("return document.querySelectorAll('td.right').length") > 10
 
 
-def test_sections_are_those_of_the_text(chromium, stepscope, page_of, tmp_path):
+def test_sections_are_those_of_the_text(browser, stepscope, page_of, tmp_path):
     source = training(tmp_path / "trace.json")
-    page = Page(chromium, page_of(source))
+    page = Page(browser, page_of(source))
     titles = page.all("section h2")
     assert titles[0] == "Where the time goes"
     text = " ".join(stepscope("report", source).stdout.split())
@@ -148,10 +147,10 @@ def test_sections_are_those_of_the_text(chromium, stepscope, page_of, tmp_path):
     assert page.all("nav a") == titles
 
 
-def test_findings_show_what_they_bring(chromium, page_of, tmp_path, stepscope):
+def test_findings_show_what_they_bring(browser, page_of, tmp_path, stepscope):
     source = training(tmp_path / "trace.json")
     found = json.loads(stepscope("report", source, "-f", "json").stdout)["training"]["advice"]
-    page = Page(chromium, page_of(source))
+    page = Page(browser, page_of(source))
     assert len(page.all(".finding")) == min(len(found), 4) > 0
     assert page.all(".finding .fix")[0].replace("\u00a0", " ") == found[0]["fix"]
 
@@ -165,8 +164,8 @@ for (let i = 0; i < data.length; i += 4 * 7) {
 return [canvas.width, canvas.height, seen.size];"""
 
 
-def test_pictures_are_drawn(chromium, page_of, tmp_path):
-    page = Page(chromium, page_of(training(tmp_path / "trace.json")))
+def test_pictures_are_drawn(browser, page_of, tmp_path):
+    page = Page(browser, page_of(training(tmp_path / "trace.json")))
     for title in ("Step by step", "What ran in a step", "Flame graph"):
         width, height, colours = page.js(PIXELS, page.section(title))
         assert width > 500 and height > 50 and colours > 5, title
@@ -174,7 +173,7 @@ def test_pictures_are_drawn(chromium, page_of, tmp_path):
 
 def focus(page, title):
     """Behind the scrolling, whose event hides the tip."""
-    page.driver.execute_async_script(
+    page.browser.js_later(
         "const done = arguments[arguments.length - 1];"
         "const canvas = arguments[0].querySelector('canvas');"
         "canvas.scrollIntoView({block: 'center'});"
@@ -187,19 +186,19 @@ def tip(page, title):
                    "return tip.classList.contains('shown') ? tip.innerText : ''", page.section(title))
 
 
-def test_steps_are_read_by_keyboard_and_selected_by_a_drag(chromium, page_of, tmp_path):
-    page = Page(chromium, page_of(training(tmp_path / "trace.json")))
+def test_steps_are_read_by_keyboard_and_selected_by_a_drag(browser, page_of, tmp_path):
+    page = Page(browser, page_of(training(tmp_path / "trace.json")))
     focus(page, "Step by step")
-    ActionChains(chromium).send_keys(Keys.ARROW_RIGHT).perform()
+    page.keys(Keys.ARROW_RIGHT)
     assert tip(page, "Step by step").startswith("Step 0: 1.00 ms")
-    ActionChains(chromium).send_keys(Keys.END).perform()
+    page.keys(Keys.END)
     assert tip(page, "Step by step").startswith("Step 7: 1.00 ms")
-    canvas = page.js("return arguments[0].querySelector('canvas')", page.section("Step by step"))
-    page.js("arguments[0].scrollIntoView({block: 'center'})", canvas)
-    column = (canvas.size["width"] - 58) / 8
-    left = 58 - canvas.size["width"] / 2
-    ActionChains(chromium).move_to_element_with_offset(canvas, left + 3.5 * column, 0) \
-        .click_and_hold().move_by_offset(2 * column, 0).release().perform()
+    left, middle, width = page.js("""
+        const canvas = arguments[0].querySelector('canvas');
+        canvas.scrollIntoView({block: 'center'});
+        const box = canvas.getBoundingClientRect();
+        return [box.left + 58, box.top + box.height / 2, box.width - 58];""", page.section("Step by step"))
+    page.browser.drag((left + 3.5 * width / 8, middle), (left + 5.5 * width / 8, middle))
     words = page.js("return arguments[0].querySelector('.steps > .note').textContent",
                     page.section("Step by step"))
     assert words.startswith("Steps 3 to 5: 3 shown, median 1.00 ms")
@@ -208,8 +207,8 @@ def test_steps_are_read_by_keyboard_and_selected_by_a_drag(chromium, page_of, tm
                    page.section("Step by step")) == ""
 
 
-def test_a_step_of_the_time_line(chromium, page_of, tmp_path):
-    page = Page(chromium, page_of(training(tmp_path / "trace.json")))
+def test_a_step_of_the_time_line(browser, page_of, tmp_path):
+    page = Page(browser, page_of(training(tmp_path / "trace.json")))
     section = page.section("What ran in a step")
     chosen = page.js("return [...arguments[0].querySelectorAll('[aria-pressed]')]"
                      ".map((button) => button.textContent)", section)
@@ -221,7 +220,7 @@ def test_a_step_of_the_time_line(chromium, page_of, tmp_path):
     assert any(row.startswith("gemm_kernel") and row.endswith("400 µs") for row in rows)
     page.press(section, "slowest")
     focus(page, "What ran in a step")
-    ActionChains(chromium).send_keys("+").perform()
+    page.keys("+")
     assert page.js("return !([...arguments[0].querySelectorAll('button')].find((button) =>"
                    "button.textContent === 'Whole step').hidden)", section)
 
@@ -233,20 +232,21 @@ main (a.py:1);load (d.py:2) 60
 """
 
 
-def test_flame_graph_has_search_zoom_callers_and_callees(chromium, page_of, tmp_path):
+def test_flame_graph_has_search_zoom_callers_and_callees(browser, page_of, tmp_path):
     source = tmp_path / "run.txt"
     source.write_text(STACKS)
-    page = Page(chromium, page_of(source))
+    page = Page(browser, page_of(source))
     section = page.section("Flame graph")
     words = "return arguments[0].querySelector('.flame > .note').textContent"
     assert page.js(words, section).startswith("100 samples in all")
     field = page.js("return arguments[0].querySelector('input')", section)
-    ActionChains(chromium).click(field).send_keys("MUL").perform()
+    page.click(field)
+    page.keys("MUL")
     assert page.js("return arguments[0].querySelector('.count').textContent", section) == "40.0 % found"
     focus(page, "Flame graph")
-    ActionChains(chromium).send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN).perform()
+    page.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
     assert tip(page, "Flame graph").startswith("load")
-    ActionChains(chromium).send_keys(Keys.ARROW_RIGHT).perform()
+    page.keys(Keys.ARROW_RIGHT)
     assert tip(page, "Flame graph").startswith("train")
     assert "40 samples, 40.0 %" in tip(page, "Flame graph")
     page.js("arguments[0].querySelector('details').open = true", section)
@@ -257,13 +257,13 @@ def test_flame_graph_has_search_zoom_callers_and_callees(chromium, page_of, tmp_
     page.press(section, "mul")
     assert page.js(words, section).startswith("Callers above, callees below: mul, 40 samples, 40.0 %")
     focus(page, "Flame graph")
-    ActionChains(chromium).send_keys(Keys.ESCAPE).perform()
+    page.keys(Keys.ESCAPE)
     assert page.js(words, section).startswith("100 samples in all")
     page.check()
 
 
-def test_flame_graph_of_a_device(chromium, page_of, tmp_path):
-    page = Page(chromium, page_of(training(tmp_path / "trace.json")))
+def test_flame_graph_of_a_device(one_browser, page_of, tmp_path):
+    page = Page(one_browser, page_of(training(tmp_path / "trace.json")))
     section = page.section("Flame graph")
     words = page.js("return arguments[0].querySelector('.flame > .note').textContent", section)
     assert words.startswith("4.00 ms in all")
@@ -271,8 +271,8 @@ def test_flame_graph_of_a_device(chromium, page_of, tmp_path):
                    ".map((row) => row.textContent)", section)
     assert rows[0].startswith("80.0 %80.0 %gemm_kernel")
 
-def test_tables_sort_search_and_open(chromium, page_of, raw):
-    page = Page(chromium, page_of(raw, "--by", "function"))
+def test_tables_sort_search_and_open(browser, page_of, raw):
+    page = Page(browser, page_of(raw, "--by", "function"))
     title = page.all("section h2")[1]
     section = page.section(title)
     assert len(page.column(title, 0)) == 12
@@ -286,13 +286,14 @@ def test_tables_sort_search_and_open(chromium, page_of, raw):
     assert page.column(title, samples) == counts[::-1]
     assert page.js("return document.querySelector('[aria-sort=ascending]').textContent") == "samples"
     field = page.js("return arguments[0].querySelector('input')", section)
-    ActionChains(chromium).click(field).send_keys("WORK_2").perform()
+    page.click(field)
+    page.keys("WORK_2")
     assert len(page.column(title, 0)) == 10
     assert "10 of 31 rows" in page.all(".count")
 
 
-def test_names_of_rows_stay_in_sight(chromium, page_of, tmp_path):
-    page = Page(chromium, page_of(training(tmp_path / "trace.json")))
+def test_names_of_rows_stay_in_sight(chromium, one_browser, page_of, tmp_path):
+    page = Page(one_browser, page_of(training(tmp_path / "trace.json")))
     extents = """const scroll = arguments[0].querySelector('.scroll'), box = scroll.getBoundingClientRect();
         scroll.scrollLeft = arguments[1];
         return [scroll.scrollWidth > scroll.clientWidth, [...scroll.querySelectorAll('td.lead')].every((cell) => {
@@ -316,9 +317,9 @@ def crowd(path):
     return trace.write(path)
 
 
-def test_too_large_pictures_are_left_out_and_it_says_so(chromium, page_of, tmp_path):
+def test_too_large_pictures_are_left_out_and_it_says_so(one_browser, page_of, tmp_path):
     path = page_of(crowd(tmp_path / "trace.json"))
-    page = Page(chromium, path)
+    page = Page(one_browser, path)
     notes = page.all(".note.warning")
     assert any("A picture is left out" in note and "5 MB" in note for note in notes)
     assert page.js("return document.querySelectorAll('section canvas').length") == 0
@@ -326,10 +327,10 @@ def test_too_large_pictures_are_left_out_and_it_says_so(chromium, page_of, tmp_p
     assert len(page.column("Operators", 0)) > 5
 
 
-def test_copies(chromium, page_of, tmp_path):
+def test_copies(browser, page_of, tmp_path):
     source = tmp_path / "run.txt"
     source.write_text('=cmd() (a,"b".py:1) 60\nma|in (b.py:2) 40\n')
-    page = Page(chromium, page_of(source, "--by", "function"))
+    page = Page(browser, page_of(source, "--by", "function"))
     page.js("window.copied = []; navigator.clipboard.writeText = (text) => {"
             "window.copied.push(text); return Promise.resolve(); };")
     page.press(page.section(page.all("section h2")[1]), "Copy CSV")
@@ -339,12 +340,12 @@ def test_copies(chromium, page_of, tmp_path):
     assert "ma\\|in" in markdown and markdown.splitlines()[1].startswith("|---")
 
 
-def test_hostile_names_do_nothing(chromium, page_of, tmp_path):
+def test_hostile_names_do_nothing(browser, page_of, tmp_path):
     source = tmp_path / "run.txt"
     lines = "".join(f"{name} (f.py:{i + 1}) {200 - i}\n" for i, name in enumerate(HOSTILE))
     source.write_bytes(lines.encode() + b"\xff\xfe\x01\x1b[31m (g.py:1) 150\n")
     path = page_of(source)
-    page = Page(chromium, path)
+    page = Page(browser, path)
     names = page.all("td.left bdi")
     for name in (HOSTILE[0], HOSTILE[1], HOSTILE[2], HOSTILE[5]):
         assert name in names
@@ -356,41 +357,40 @@ def test_hostile_names_do_nothing(chromium, page_of, tmp_path):
     assert "<!--" not in text.split("<noscript>")[1]
 
 
-def test_injected_script_would_not_run(chromium, page_of, raw, tmp_path):
+def test_injected_script_would_not_run(browser, page_of, raw, tmp_path):
     """The policy is what stands behind the escapes."""
     text = page_of(raw).read_text("utf-8")
     path = tmp_path / "forged.html"
     path.write_text(text.replace("<main id=", "<script>window.broken=1</script><main id=", 1))
-    chromium.get(path.as_uri())
-    assert chromium.execute_script("return window.broken") is None
-    assert chromium.execute_script("return document.documentElement.dataset.ready") == "yes"
-    chromium.get_log("browser")
+    browser.open(path.as_uri())
+    assert browser.js("return window.broken") is None
+    assert browser.js("return document.documentElement.dataset.ready") == "yes"
 
 
 @pytest.mark.parametrize("name", ["cut.pftrace", "no-trailer.pftrace"])
-def test_damaged_recordings_say_so(chromium, page_of, name):
+def test_damaged_recordings_say_so(one_browser, page_of, name):
     from conftest import ROOT
-    page = Page(chromium, page_of(ROOT / "tests/golden/broken" / name, status=3))
+    page = Page(one_browser, page_of(ROOT / "tests/golden/broken" / name, status=3))
     assert "What was recorded, and how faithfully" in page.all("section h2")
 
 
-def test_opens_within_a_second(chromium, page_of, tmp_path):
+def test_opens_within_a_second(one_browser, page_of, tmp_path):
     path = page_of(training(tmp_path / "trace.json", steps=400, slow=30))
     spent = []
     for _ in range(3):
         begin = time.monotonic()
-        Page(chromium, path)
+        Page(one_browser, path)
         spent.append(time.monotonic() - begin)
     assert min(spent) < 1
 
 
-def test_light_and_dark(chromium, page_of, raw):
+def test_light_and_dark(chromium, one_browser, page_of, raw):
     path = page_of(raw)
     colours = {}
     for scheme in ("light", "dark"):
         chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {
             "features": [{"name": "prefers-color-scheme", "value": scheme}]})
-        page = Page(chromium, path)
+        page = Page(one_browser, path)
         colours[scheme] = page.js("return getComputedStyle(document.body).backgroundColor")
     page.js("const theme = document.getElementById('theme'); theme.value = 'light';"
             "theme.dispatchEvent(new Event('change'))")
@@ -400,25 +400,26 @@ def test_light_and_dark(chromium, page_of, raw):
     assert colours["light"] != colours["dark"]
 
 
-def test_keyboard_reaches_and_sorts(chromium, page_of, raw):
-    page = Page(chromium, page_of(raw, "--by", "function"))
+def test_colours_are_chosen_and_kept(browser, page_of, raw):
+    path, colours = page_of(raw), []
+    for keys in (["d"], ["l"], None):
+        page = Page(browser, path)
+        if keys:
+            page.js("document.getElementById('theme').focus()")
+            page.keys(*keys)
+        colours.append(page.js("return getComputedStyle(document.body).backgroundColor"))
+    page.js("localStorage.clear()")
+    assert colours[0] != colours[1] == colours[2]
+
+
+def test_keyboard_reaches_and_sorts(browser, page_of, raw):
+    page = Page(browser, page_of(raw, "--by", "function"))
     for _ in range(40):
-        ActionChains(chromium).send_keys(Keys.TAB).perform()
+        page.keys(Keys.TAB)
         if page.js("return document.activeElement.textContent") == "samples":
             break
-    ActionChains(chromium).send_keys(Keys.ENTER).perform()
+    page.keys(Keys.ENTER)
     assert page.js("return document.activeElement.parentElement.ariaSort") == "descending"
-
-
-@pytest.fixture(scope="module")
-def firefox():
-    program = shutil.which("firefox-esr") or shutil.which("firefox")
-    if program is None:
-        pytest.skip("firefox is not installed")
-    with tempfile.TemporaryDirectory() as profile:
-        started = Firefox(program, profile)
-        yield started
-        started.quit()
 
 
 def test_firefox_shows_it_within_a_second(firefox, page_of, tmp_path):
@@ -441,10 +442,10 @@ def test_firefox_shows_it_within_a_second(firefox, page_of, tmp_path):
 
 @pytest.mark.parametrize("width", [1400, 800, 420])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_has_no_findings_of_axe(chromium, page_of, tmp_path, scheme, width):
+def test_has_no_findings_of_axe(chromium, one_browser, page_of, tmp_path, scheme, width):
     rules = axe()
     emulate(chromium, width, scheme)
-    page = Page(chromium, page_of(training(tmp_path / "trace.json")))
+    page = Page(one_browser, page_of(training(tmp_path / "trace.json")))
     page.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     page.js(rules)
     found = findings_of_axe(chromium)
@@ -453,8 +454,8 @@ def test_has_no_findings_of_axe(chromium, page_of, tmp_path, scheme, width):
     assert (found, fits) == ([], True)
 
 
-def test_prints_without_controls(chromium, page_of, raw):
-    page = Page(chromium, page_of(raw))
+def test_prints_without_controls(chromium, one_browser, page_of, raw):
+    page = Page(one_browser, page_of(raw))
     chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     shown = page.js("return [...document.querySelectorAll('nav, button, input, select')]"
                     ".filter((element) => element.offsetParent !== null && !element.closest('th, details')).length")
