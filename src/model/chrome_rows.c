@@ -187,12 +187,25 @@ static struct ss_strview view_of(const char *text)
     return ss_strview_of(text != NULL ? text : "");
 }
 
+/* Our export begins the name of a process with its label. */
+static struct ss_strview name_without_label(const struct ss_chrome_process *process)
+{
+    struct ss_strview name = view_of(process->name), label = view_of(process->labels);
+    size_t prefix = label.length + strlen(": ");
+    if (label.length > 0 && name.length > prefix &&
+        memcmp(name.data, label.data, label.length) == 0 &&
+        memcmp(name.data + label.length, ": ", strlen(": ")) == 0) {
+        return (struct ss_strview){name.data + prefix, name.length - prefix};
+    }
+    return name;
+}
+
 static void put_process(struct ss_chrome_rows *rows, struct ss_chrome_process *process)
 {
     bool is_owner = rows->owner != 0 && process == &rows->processes.data[rows->owner - 1];
     struct ss_trace_process row = {.pid = (int32_t)process->pid,
                                    .parent_pid = -1,
-                                   .name = view_of(process->name),
+                                   .name = name_without_label(process),
                                    .label = view_of(process->labels)};
     if (is_owner && rows->rank >= 0) {
         row.has_rank = true;

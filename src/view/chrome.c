@@ -95,6 +95,35 @@ static void name_host(struct ss_chrome_writing *writing, uint32_t input, int64_t
     ss_strbuf_fini(&name);
 }
 
+/* Perfetto shows no labels of processes: "rank 0: " begins the name. The importer takes it off. */
+static void name_program(struct ss_chrome_writing *writing, const struct ss_model_process *row,
+                         int64_t pid)
+{
+    const struct ss_model *model = writing->selection->model;
+    uint32_t known = row->cmdline != 0 ? row->cmdline : row->name;
+    struct ss_strbuf name;
+    ss_strbuf_init(&name, SIZE_MAX);
+    if (row->label != 0) {
+        ss_strbuf_append_view(&name, ss_intern_get(&model->strings, row->label));
+        ss_strbuf_append_text(&name, known != 0 ? ": " : "");
+    }
+    ss_strbuf_append_view(&name, ss_intern_get(&model->strings, known));
+    if (name.length > 0) {
+        ss_chrome_metadata(writing, "process_name", "name", pid, pid,
+                           (struct ss_strview){name.data, name.length});
+    }
+    ss_strbuf_fini(&name);
+}
+
+static void write_sort_index(struct ss_chrome_writing *writing, int64_t pid, uint32_t index)
+{
+    ss_chrome_begin_event(writing);
+    ss_sink_format(writing->sink,
+                   "\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%" PRId64
+                   ",\"tid\":%" PRId64 ",\"ts\":0,\"args\":{\"sort_index\":%" PRIu32 "}}",
+                   pid, pid, index);
+}
+
 void ss_chrome_name_process(struct ss_chrome_writing *writing, uint32_t process)
 {
     if (writing->process_named[process]) {
@@ -109,10 +138,9 @@ void ss_chrome_name_process(struct ss_chrome_writing *writing, uint32_t process)
     }
     const struct ss_model_process *row = &model->processes.data[process];
     int64_t pid = writing->pid_of_process[process];
-    uint32_t name = row->cmdline != 0 ? row->cmdline : row->name;
-    if (name != 0) {
-        ss_chrome_metadata(writing, "process_name", "name", pid, pid,
-                           ss_intern_get(&model->strings, name));
+    name_program(writing, row, pid);
+    if (row->has_rank) {
+        write_sort_index(writing, pid, row->rank);
     }
     if (row->label != 0) {
         ss_chrome_metadata(writing, "process_labels", "labels", pid, pid,

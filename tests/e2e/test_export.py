@@ -279,16 +279,37 @@ def test_chrome(stepscope, trace, tmp_path):
     assert not re.search(r'"ts":[0-9.]*e', text)
     assert all(re.fullmatch(r"0|\d+\.\d{3}", ts) for ts in re.findall(r'"ts":([^,}]*)', text))
     calls = slices(data)
-    # Where the sampler itself had to wait for a CPU a call has gaps: compare sums.
+    stepscope("export", trace, "--to", "raw", "-F", "-t", "-o", tmp_path / "a.folded")
+    samples = folded(tmp_path / "a.folded")
+    # Where the sampler itself had to wait for a CPU a call has gaps: compare sums with the samples.
     outer = sorted((start, end) for _, name, start, end, _ in calls if name == "outer")
-    assert sum(end - start for start, end in outer) / 1e9 == pytest.approx(0.9, abs=0.25)
+    sampled = sum(count for stack, count in samples.items() if "outer" in stack) / 200
+    assert sum(end - start for start, end in outer) / 1e9 == pytest.approx(min(sampled, 0.9), abs=0.25)
     pauses = [after[0] - before[1] for before, after in zip(outer, outer[1:])]
-    assert max(pauses) / 1e9 == pytest.approx(0.3, abs=0.15)
+    assert max(pauses) / 1e9 > 0.15
     waiter = [end - start for _, name, start, end, _ in calls if name == "waiter"]
-    assert sum(waiter) / 1e9 == pytest.approx(1.2, abs=0.15)
+    assert 0.8 < sum(waiter) / 1e9 < 1.2 + 0.25
     named = {event["args"]["name"] for event in data["traceEvents"]
              if event["ph"] == "M" and event["name"] == "thread_name"}
     assert "the waiter" in named
+
+
+def test_chrome_names_ranks_and_orders_them(stepscope, python, tmp_path):
+    """Perfetto shows no labels of processes: the name has the rank. Read again, it has not."""
+    (tmp_path / "job.py").write_text(PROGRAM)
+    trace, copy = tmp_path / "rank.pftrace", tmp_path / "rank.json"
+    stepscope("record", "-q", "-o", trace, "--", python, tmp_path / "job.py",
+              env={"RANK": "3", "WORLD_SIZE": "8", "LOCAL_RANK": "3"})
+    stepscope("export", trace, "-o", copy)
+    metadata = {event["name"]: event["args"] for event in strict(copy)["traceEvents"]
+                if event["ph"] == "M" and event["pid"] < 5_000_000}
+    assert metadata["process_name"]["name"].startswith(f"rank 3: {python}")
+    assert metadata["process_sort_index"]["sort_index"] == 3
+    again = tmp_path / "again.json"
+    stepscope("export", copy, "-o", again)
+    names = [event["args"]["name"] for event in strict(again)["traceEvents"]
+             if event["ph"] == "M" and event["name"] == "process_name" and event["pid"] < 5_000_000]
+    assert names == [metadata["process_name"]["name"]]
 
 
 def test_chrome_of_two_recordings_keeps_processes_apart(stepscope, python, trace, tmp_path):
