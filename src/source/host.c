@@ -19,6 +19,7 @@ struct host {
     uint64_t next_ns, ticked_ns;
     struct ss_host_system *system;
     struct ss_host_devices *devices;
+    struct ss_host_energy *energy;
     struct ss_host_container *container;
     struct ss_host_processes *processes;
 };
@@ -48,6 +49,12 @@ static void append(char *text, const char *more)
     snprintf(text + length, SS_SOURCE_REASON_BYTES - length, "%s", more);
 }
 
+static void append_name(char *list, const char *name)
+{
+    append(list, list[0] != '\0' ? ", " : "");
+    append(list, name);
+}
+
 static bool can_read(const char *root, const char *name)
 {
     struct ss_polled_file file;
@@ -66,10 +73,15 @@ static enum ss_source_state probe(const struct ss_source_setup *setup, char *rea
     reason[0] = '\0';
     for (int i = 0; i < WANTED; i++) {
         bool here = can_read(setup->proc_root, wanted[i].file);
-        char *list = here ? reason : missing;
-        append(list, list[0] != '\0' ? ", " : "");
-        append(list, wanted[i].what);
+        append_name(here ? reason : missing, wanted[i].what);
         found += here;
+    }
+    enum ss_host_energy_access energy = ss_host_energy_probe(setup);
+    if (energy != SS_HOST_ENERGY_NONE) { /* virtual machines have none */
+        bool here = energy == SS_HOST_ENERGY_READABLE;
+        append_name(here ? reason : missing,
+                    here ? "energy"
+                         : "energy (root only: sudo chmod -R a+rX /sys/class/powercap/*/)");
     }
     if (found == 0) {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "nothing can be read in %.200s", setup->proc_root);
@@ -91,6 +103,7 @@ static uint64_t tick(void *source, uint64_t now_ns)
     host->tick.now_ns = now_ns;
     ss_host_system_tick(host->system, &host->tick);
     ss_host_devices_tick(host->devices, &host->tick);
+    ss_host_energy_tick(host->energy, &host->tick);
     ss_host_container_tick(host->container, &host->tick);
     ss_host_processes_tick(host->processes, &host->tick);
     host->ticked_ns = now_ns;
@@ -119,6 +132,7 @@ static enum ss_source_state start(const struct ss_source_setup *setup, void **so
     host->next_ns = now_ns;
     host->system = ss_host_system_open(&host->setup);
     host->devices = ss_host_devices_open(&host->setup);
+    host->energy = ss_host_energy_open(&host->setup);
     host->container = ss_host_container_open(&host->setup);
     host->processes = ss_host_processes_open(&host->setup);
     *source = host;
@@ -151,6 +165,7 @@ static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
     }
     ss_host_system_close(host->system);
     ss_host_devices_close(host->devices);
+    ss_host_energy_close(host->energy);
     ss_host_container_close(host->container);
     ss_host_processes_close(host->processes);
     ss_free(host->tick.buffer);

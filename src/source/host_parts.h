@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parts of the host source: system (CPU, load, pressure, memory), devices (disks, networks),
- * container (limits of the control group) and processes. Each part opens its files once, stores the
- * last readings, and emits its metrics at each tick. Owned by the recorder's thread.
+ * energy (of processors and memory), container (limits of the control group) and processes. Each
+ * part opens its files once, stores the last readings, and emits its metrics at each tick. Owned by
+ * the recorder's thread.
  */
 #ifndef SS_SOURCE_HOST_PARTS_H
 #define SS_SOURCE_HOST_PARTS_H
@@ -33,6 +34,14 @@ void ss_host_devices_tick(struct ss_host_devices *part, const struct ss_host_tic
 /* Devices omitted because of the device limits. */
 uint64_t ss_host_devices_left_out(const struct ss_host_devices *part);
 void ss_host_devices_close(struct ss_host_devices *part);
+
+/* Whether the machine has counters of energy that this user may read. */
+enum ss_host_energy_access { SS_HOST_ENERGY_NONE, SS_HOST_ENERGY_REFUSED, SS_HOST_ENERGY_READABLE };
+struct ss_host_energy;
+enum ss_host_energy_access ss_host_energy_probe(const struct ss_source_setup *setup);
+struct ss_host_energy *ss_host_energy_open(const struct ss_source_setup *setup);
+void ss_host_energy_tick(struct ss_host_energy *part, const struct ss_host_tick *tick);
+void ss_host_energy_close(struct ss_host_energy *part);
 
 struct ss_host_container;
 struct ss_host_container *ss_host_container_open(const struct ss_source_setup *setup);

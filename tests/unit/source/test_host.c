@@ -736,6 +736,50 @@ static void the_beat_is_kept(void **state)
     end(source);
 }
 
+/* --- energy ----------------------------------------------------------------------------------- */
+
+static void put_domain(const char *folder, const char *name, const char *energy_uj)
+{
+    char path[128];
+    snprintf(path, sizeof path, "sys/class/powercap/%s", folder);
+    make_folder(path);
+    snprintf(path, sizeof path, "sys/class/powercap/%s/name", folder);
+    put_file(path, name);
+    snprintf(path, sizeof path, "sys/class/powercap/%s/max_energy_range_uj", folder);
+    put_file(path, "10000000\n");
+    snprintf(path, sizeof path, "sys/class/powercap/%s/energy_uj", folder);
+    put_file(path, energy_uj);
+}
+
+/* Power is that of each domain; energy only where no other domain includes it. */
+static void energy_wraps_and_is_counted_once(void **state)
+{
+    (void)state;
+    put_file("loadavg", "0.00 0.00 0.00 1/2 3\n");
+    make_folder("sys");
+    make_folder("sys/class");
+    make_folder("sys/class/powercap");
+    put_domain("intel-rapl:1", "package-1\n", "9400000\n");
+    put_domain("intel-rapl:1:0", "core\n", "100\n");
+    put_domain("intel-rapl:1:1", "dram\n", "5\n");
+    put_domain("intel-rapl-mmio:1", "package-1\n", "1\n");
+    void *source = begin();
+    put_file("sys/class/powercap/intel-rapl:1/energy_uj", "2400000\n");
+    put_file("sys/class/powercap/intel-rapl:1:0/energy_uj", "600100\n");
+    put_file("sys/class/powercap/intel-rapl:1:1/energy_uj", "150005\n");
+    wait_and_tick(source);
+    assert_rate(last("power package-1", "power, average"), 3, 1);
+    assert_rate(last("power package-1 core", "power, average"), 0.6, 1);
+    assert_true(last("power package-1", "energy since start") == 3);
+    assert_true(last("power package-1 dram", "energy since start") == 0.15);
+    assert_null(find("power package-1 core", "energy since start"));
+    assert_string_equal(find("power package-1", "energy since start")->unit, "J");
+    for (uint32_t i = 1; i <= sink.group_count; i++) {
+        assert_null(strstr(sink.groups[i], "mmio"));
+    }
+    end(source);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -747,6 +791,7 @@ int main(void)
         TEST(disks_by_rule_rate_and_reset),
         TEST(networks_show_when_they_carry_something),
         TEST(thousands_of_interfaces_are_bounded_and_counted),
+        TEST(energy_wraps_and_is_counted_once),
         TEST(limits_of_the_container),
         TEST(a_process_that_begins_now_is_whole_and_ends_with_zeros),
         TEST(a_process_that_was_there_before_has_levels_first),
