@@ -13,6 +13,12 @@
 #include "base/quantities.h"
 #include "base/strview.h"
 
+/* Names of what the driver does on a track of compilations. */
+#define SS_JIT_COMPILES_PTX "JIT: PTX to machine code"
+#define SS_JIT_COMPILES_NVVM "JIT: NVVM IR to PTX"
+#define SS_JIT_CACHE_LOADS "JIT cache: load"
+#define SS_JIT_CACHE_STORES "JIT cache: store"
+
 /* Of a call of a device runtime or driver: launch, synchronisation, or range. */
 enum ss_event_type ss_device_call_type(struct ss_strview name);
 /* Of work of a device: copy, memset, synchronisation, or kernel. */

@@ -222,6 +222,7 @@ static void on_switch(void *context, const struct ss_device_switch_message *to)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/* Long: one line for each kind of message. */
 struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context,
                                                struct ss_annotation_tracks *tracks,
                                                struct ss_recorded_process *process,
@@ -240,7 +241,11 @@ struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context
                                   on_context,
                                   on_switch,
                                   ss_device_on_node,
-                                  ss_device_on_collective};
+                                  ss_device_on_collective,
+                                  ss_device_on_memory,
+                                  ss_device_on_pool,
+                                  ss_device_on_external,
+                                  ss_device_on_compilation};
     struct ss_error err = {0};
     *devices = (struct ss_device_tracks){
         .context = context, .tracks = tracks, .process = process, .totals.processes = 1};
@@ -266,6 +271,7 @@ uint32_t ss_device_tracks_drain(struct ss_device_tracks *devices, uint64_t now_n
     uint32_t fill = ss_device_work_fill(devices->source);
     devices->now_ns = now_ns;
     ss_device_work_drain(devices->source, MOST_MESSAGES);
+    ss_device_settle_memory(devices, ss_device_work_flushed_ns(devices->source));
     ss_device_settle(devices, false);
     return fill;
 }
@@ -331,6 +337,7 @@ void ss_device_tracks_end(struct ss_device_tracks *devices, uint64_t now_ns,
     }
     devices->now_ns = now_ns;
     ss_device_work_drain(devices->source, UINT64_MAX);
+    ss_device_settle_memory(devices, UINT64_MAX);
     ss_device_settle(devices, true);
     ss_device_work_losses(devices->source, &devices->totals.losses);
     enum ss_device_collector state = ss_device_work_state(devices->source);
@@ -340,6 +347,8 @@ void ss_device_tracks_end(struct ss_device_tracks *devices, uint64_t now_ns,
     add_totals(totals, &devices->totals);
     ss_device_work_close(devices->source);
     ss_device_free_nodes(devices);
+    ss_device_free_memory(devices);
+    ss_device_free_externals(devices);
     for (size_t i = 0; i < devices->streams.count; i++) {
         ss_vec_fini(&devices->streams.data[i].lanes);
     }

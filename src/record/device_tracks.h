@@ -20,11 +20,13 @@
 struct ss_device_totals {
     uint64_t processes; /* with a collector */
     uint64_t kernels, copies, memsets, calls, launches;
-    uint64_t unlaunched;       /* kernel launches without a kernel */
-    uint64_t unplaced_kernels; /* kernels without a launch */
-    uint64_t early;            /* works that begin before their launch: the clock is wrong */
-    uint64_t unplaced;         /* works and calls that found no track */
-    uint64_t refused;          /* processes that record nothing */
+    uint64_t allocations, releases; /* of memory */
+    uint64_t compilations;          /* by the driver */
+    uint64_t unlaunched;            /* kernel launches without a kernel */
+    uint64_t unplaced_kernels;      /* kernels without a launch */
+    uint64_t early;                 /* works that begin before their launch: the clock is wrong */
+    uint64_t unplaced;              /* works and calls that found no track */
+    uint64_t refused;               /* processes that record nothing */
     uint64_t cut; /* processes that ended before their last records: killed, _exit, exec */
     struct ss_device_losses losses;
 };

@@ -73,6 +73,8 @@ static void write_call(struct ss_device_tracks *devices, const struct ss_device_
         return;
     }
     ss_device_add_number(&fields, SS_EVENT_FIELD_correlation, call->correlation);
+    ss_device_add_number(&fields, SS_EVENT_FIELD_external_id,
+                         ss_device_external_of(devices, call->correlation));
     ss_device_add_text(&fields, SS_EVENT_FIELD_stack, ss_device_text_of(devices, stack));
     devices->totals.calls++;
     ss_device_write(devices, track, call_of(devices, call->name, call->domain)->calls[call->domain],
@@ -211,6 +213,18 @@ bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation
     }
     drop_if_complete(devices, pending);
     return true;
+}
+
+uint32_t ss_device_found_allocation(struct ss_device_tracks *devices, uint32_t correlation)
+{
+    struct ss_device_pending *pending = find(devices, correlation);
+    if (pending == NULL) {
+        return 0;
+    }
+    uint32_t stack = pending->launch.stack;
+    pending->has_work = true;
+    drop_if_complete(devices, pending);
+    return stack;
 }
 
 void ss_device_settle(struct ss_device_tracks *devices, bool all)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of struct ss_device_tracks. Private to the implementation of device_tracks.h:
  * device_tracks.c (life, names, entities), device_tracks_work.c (work on streams),
- * device_tracks_calls.c (calls, and their launches), device_tracks_waits.c. */
+ * device_tracks_calls.c (calls, and their launches), device_tracks_waits.c, device_tracks_memory.c,
+ * device_tracks_compilations.c (also ids of the program). */
 #ifndef SS_RECORD_DEVICE_TRACKS_INSIDE_H
 #define SS_RECORD_DEVICE_TRACKS_INSIDE_H
 
@@ -60,6 +61,27 @@ struct ss_device_node {
     UT_hash_handle hh;
 };
 
+/* Memory of a device that the process holds. */
+struct ss_device_memory {
+    uint32_t device, track_ref, counter_ref;
+    uint64_t held_bytes;
+};
+
+/* What was allocated and not given back. */
+struct ss_device_block {
+    uint64_t address, bytes;
+    uint32_t device;
+    bool is_held; /* of the device's memory, not the host's */
+    UT_hash_handle hh;
+};
+
+/* The id that the program gave what a call does. */
+struct ss_device_external {
+    uint32_t correlation;
+    uint64_t id;
+    UT_hash_handle hh;
+};
+
 /* What is known of a launch or a call. */
 struct ss_device_pending {
     uint32_t correlation;
@@ -83,6 +105,11 @@ struct ss_device_tracks {
     struct ss_vec_of(struct ss_device_stream) streams;
     struct ss_vec_of(struct ss_device_thread) threads;
     struct ss_vec_of(struct ss_device_waits) waits;
+    struct ss_vec_of(struct ss_device_waits) compilations;
+    struct ss_vec_of(struct ss_device_memory) memories;
+    struct ss_vec_of(struct ss_device_memory_message) waiting; /* until all before has arrived */
+    struct ss_device_block *blocks;                            /* by address */
+    struct ss_device_external *externals;                      /* by correlation */
     uint32_t recorded_track;           /* of the counter "device work recorded"; 0: none yet */
     struct ss_device_pending *pending; /* in the order of arrival */
     struct ss_device_node *nodes;
@@ -111,6 +138,28 @@ void ss_device_on_work(void *context, const struct ss_device_work_message *work)
 void ss_device_on_node(void *context, const struct ss_device_node_message *node);
 void ss_device_free_nodes(struct ss_device_tracks *devices);
 
+/* As CUPTI numbers memories: "Device", "Pinned"; the field's text, or NULL; whether it is the
+ * device's own. */
+const char *ss_device_memory_shown(uint8_t number);
+const char *ss_device_memory_field(uint8_t number);
+bool ss_device_memory_is_device(uint8_t number);
+
+/* --- device_tracks_memory.c ------------------------------------------------------------------- */
+
+void ss_device_on_memory(void *context, const struct ss_device_memory_message *message);
+void ss_device_on_pool(void *context, const struct ss_device_pool_message *message);
+/* Writes what happened until then. */
+void ss_device_settle_memory(struct ss_device_tracks *devices, uint64_t until_ns);
+void ss_device_free_memory(struct ss_device_tracks *devices);
+
+/* --- device_tracks_compilations.c ------------------------------------------------------------- */
+
+void ss_device_on_compilation(void *context, const struct ss_device_compilation_message *message);
+void ss_device_on_external(void *context, const struct ss_device_external_message *message);
+/* 0: none. */
+uint64_t ss_device_external_of(const struct ss_device_tracks *devices, uint32_t correlation);
+void ss_device_free_externals(struct ss_device_tracks *devices);
+
 /* --- device_tracks_waits.c -------------------------------------------------------------------- */
 
 void ss_device_on_wait(void *context, const struct ss_device_wait_message *wait);
@@ -124,6 +173,8 @@ void ss_device_on_collective(void *context, const struct ss_device_collective_me
  * does, if it is one of NCCL: borrowed until the next call. */
 bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation, uint64_t begin_ns,
                           const struct ss_device_collective **collective);
+/* The text of the stack at the call that allocates; 0: unknown. */
+uint32_t ss_device_found_allocation(struct ss_device_tracks *devices, uint32_t correlation);
 /* Writes the launches whose calls do not come, and forgets what is old; `all`: at the end. */
 void ss_device_settle(struct ss_device_tracks *devices, bool all);
 

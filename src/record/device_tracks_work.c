@@ -103,6 +103,22 @@ static uint8_t memory_of(uint8_t number)
     return number < MEMORIES ? number : 0;
 }
 
+const char *ss_device_memory_shown(uint8_t number)
+{
+    return memories[memory_of(number)].shown;
+}
+
+const char *ss_device_memory_field(uint8_t number)
+{
+    return memories[memory_of(number)].field;
+}
+
+bool ss_device_memory_is_device(uint8_t number)
+{
+    const char *field = ss_device_memory_field(number);
+    return field != NULL && (strcmp(field, "device") == 0 || strcmp(field, "array") == 0);
+}
+
 static uint32_t kernel_name(struct ss_device_tracks *devices, uint32_t number)
 {
     struct ss_device_name *text = &devices->texts.data[number < devices->texts.count ? number : 0];
@@ -161,6 +177,8 @@ static void add_fields(struct ss_device_tracks *devices, struct ss_device_fields
     ss_device_add_number(fields, SS_EVENT_FIELD_graph, work->graph);
     ss_device_add_number(fields, SS_EVENT_FIELD_graph_node, work->graph_node);
     ss_device_add_number(fields, SS_EVENT_FIELD_bytes, work->bytes);
+    ss_device_add_number(fields, SS_EVENT_FIELD_external_id,
+                         ss_device_external_of(devices, work->correlation));
     if (work->work == SS_DEVICE_KERNEL) {
         for (int axis = 0; axis < 3; axis++) {
             ss_device_add_number(fields, grid[axis], work->grid[axis]);

@@ -78,6 +78,10 @@ enum ss_device_message_kind {
     SS_DEVICE_SWITCH,
     SS_DEVICE_COLLECTIVE,
     SS_DEVICE_NODE,
+    SS_DEVICE_MEMORY,
+    SS_DEVICE_POOL,
+    SS_DEVICE_EXTERNAL,
+    SS_DEVICE_COMPILATION,
     SS_DEVICE_MESSAGE_KINDS
 };
 
@@ -193,6 +197,56 @@ struct ss_device_collective_message {
     int64_t sequence;                                        /* number in the group; -1: none */
     int64_t bytes;                                           /* -1: unknown */
     int64_t root;                                            /* rank of the world; -1: none */
+};
+
+/* Memory is taken from a device, or from the host for copies, or given back. */
+struct ss_device_memory_message {
+    struct ss_device_message head;
+    uint64_t time_ns, address, bytes;
+    uint32_t device, context, stream, correlation;
+    uint8_t memory; /* as CUPTI numbers kinds of memory */
+    uint8_t is_release, is_async;
+    uint8_t is_early; /* before the window: it only counts for what is held */
+    uint32_t unused;
+    uint64_t pool; /* its address; 0: none. This and the next: after the operation */
+    uint64_t pool_bytes, pool_used_bytes;
+};
+
+enum ss_device_pool_operation {
+    SS_DEVICE_POOL_MADE = 1,
+    SS_DEVICE_POOL_ENDS,
+    SS_DEVICE_POOL_TRIMS
+};
+
+/* A pool of memory, from which the program allocates in the order of a stream. */
+struct ss_device_pool_message {
+    struct ss_device_message head;
+    uint64_t time_ns, pool;
+    uint64_t pool_bytes, pool_used_bytes, threshold_bytes;
+    uint32_t operation; /* enum ss_device_pool_operation */
+    uint32_t device, correlation, unused;
+};
+
+/* An id that the program gave what a call does. */
+struct ss_device_external_message {
+    struct ss_device_message head;
+    uint64_t id;
+    uint32_t family, correlation;
+};
+
+enum ss_device_compilation_operation {
+    SS_DEVICE_CACHE_LOADS = 1,
+    SS_DEVICE_CACHE_STORES,
+    SS_DEVICE_COMPILES
+};
+
+/* The driver compiles kernels, or has them from its cache. */
+struct ss_device_compilation_message {
+    struct ss_device_message head;
+    uint64_t begin_ns, end_ns, bytes;
+    uint32_t operation; /* enum ss_device_compilation_operation */
+    uint32_t input;     /* 1: PTX; 2: NVVM IR */
+    uint32_t device, correlation;
 };
 
 /* --- producer: one thread of the program ------------------------------------------------------ */

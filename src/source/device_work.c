@@ -130,6 +130,52 @@ static bool take_collective(struct ss_device_reading *reading, const void *messa
     return is_good;
 }
 
+static bool take_memory(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_memory_message *memory = message;
+    bool is_good = bytes == sizeof *memory && memory->time_ns <= INT64_MAX &&
+                   memory->bytes <= INT64_MAX && memory->pool_bytes <= INT64_MAX &&
+                   memory->is_release <= 1 && memory->is_async <= 1 && memory->is_early <= 1;
+    if (is_good) {
+        reading->sink.memory(reading->sink.context, memory);
+    }
+    return is_good;
+}
+
+static bool take_pool(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_pool_message *pool = message;
+    bool is_good = bytes == sizeof *pool && pool->time_ns <= INT64_MAX &&
+                   pool->pool_bytes <= INT64_MAX && pool->operation >= SS_DEVICE_POOL_MADE &&
+                   pool->operation <= SS_DEVICE_POOL_TRIMS;
+    if (is_good) {
+        reading->sink.pool(reading->sink.context, pool);
+    }
+    return is_good;
+}
+
+static bool take_external(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_external_message *external = message;
+    bool is_good = bytes == sizeof *external;
+    if (is_good) {
+        reading->sink.external(reading->sink.context, external);
+    }
+    return is_good;
+}
+
+static bool take_compilation(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_compilation_message *of = message;
+    bool is_good = bytes == sizeof *of && of->begin_ns <= of->end_ns && of->end_ns <= INT64_MAX &&
+                   of->bytes <= INT64_MAX && of->operation >= SS_DEVICE_CACHE_LOADS &&
+                   of->operation <= SS_DEVICE_COMPILES;
+    if (is_good) {
+        reading->sink.compilation(reading->sink.context, of);
+    }
+    return is_good;
+}
+
 static bool take(struct ss_device_reading *reading, const void *message, size_t bytes)
 {
     static bool (*const takers[SS_DEVICE_MESSAGE_KINDS])(struct ss_device_reading *, const void *,
@@ -143,7 +189,11 @@ static bool take(struct ss_device_reading *reading, const void *message, size_t 
         [SS_DEVICE_CONTEXT] = take_context,
         [SS_DEVICE_SWITCH] = take_switch,
         [SS_DEVICE_COLLECTIVE] = take_collective,
-        [SS_DEVICE_NODE] = take_node};
+        [SS_DEVICE_NODE] = take_node,
+        [SS_DEVICE_MEMORY] = take_memory,
+        [SS_DEVICE_POOL] = take_pool,
+        [SS_DEVICE_EXTERNAL] = take_external,
+        [SS_DEVICE_COMPILATION] = take_compilation};
     uint32_t kind = ((const struct ss_device_message *)message)->kind;
     return kind < SS_DEVICE_MESSAGE_KINDS && takers[kind] != NULL &&
            takers[kind](reading, message, bytes);

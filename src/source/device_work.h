@@ -29,6 +29,10 @@ struct ss_device_sink {
     void (*switched)(void *context, const struct ss_device_switch_message *to);
     void (*node)(void *context, const struct ss_device_node_message *node);
     void (*collective)(void *context, const struct ss_device_collective_message *collective);
+    void (*memory)(void *context, const struct ss_device_memory_message *memory);
+    void (*pool)(void *context, const struct ss_device_pool_message *pool);
+    void (*external)(void *context, const struct ss_device_external_message *external);
+    void (*compilation)(void *context, const struct ss_device_compilation_message *compilation);
 };
 
 /* Since the begin of the process. */

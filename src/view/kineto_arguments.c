@@ -25,6 +25,7 @@ static const struct argument {
     [SS_EVENT_FIELD_context] = {"context", CONTEXT},
     [SS_EVENT_FIELD_stream] = {"stream", STREAM},
     [SS_EVENT_FIELD_waits_for_stream] = {"wait_on_stream", STREAM},
+    [SS_EVENT_FIELD_external_id] = {"External id", NUMBER},
     [SS_EVENT_FIELD_recorded_by] = {"wait_on_cuda_event_record_corr_id", NUMBER},
     [SS_EVENT_FIELD_correlation] = {"correlation", NUMBER},
     [SS_EVENT_FIELD_bytes] = {"bytes", NUMBER},

@@ -6,6 +6,7 @@
 #include "analysis/ranges.h"
 #include "base/alloc.h"
 #include "base/intern.h"
+#include "base/shared_names.h"
 #include "view/json_text.h"
 #include "view/kineto_inside.h"
 
@@ -20,9 +21,14 @@ static uint64_t point_key(uint32_t track, uint64_t time_ns)
 
 /* --- marks ------------------------------------------------------------------------------------ */
 
+/* By an allocator of PyTorch: what it takes from the device itself is another thing. */
 static bool is_allocation(const struct ss_model *model, const struct ss_model_mark *mark)
 {
     const struct ss_model_name *name = &model->names.data[mark->name];
+    const char *domain = ss_model_text(model, model->tracks.data[mark->track].name);
+    if (strcmp(domain, ss_domain_cuda_memory) == 0) {
+        return false;
+    }
     return name->type == SS_EVENT_TYPE_allocation ||
            strcmp(ss_model_text(model, name->text), "[memory]") == 0;
 }

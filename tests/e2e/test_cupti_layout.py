@@ -36,7 +36,14 @@ NUMBERS = {
     "SS_CUPTI_CONTEXT": "CUPTI_ACTIVITY_KIND_CONTEXT",
     "SS_CUPTI_OVERHEAD": "CUPTI_ACTIVITY_KIND_OVERHEAD",
     "SS_CUPTI_WAIT": "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+    "SS_CUPTI_EXTERNAL": "CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION",
+    "SS_CUPTI_MEMORY": "CUPTI_ACTIVITY_KIND_MEMORY2",
+    "SS_CUPTI_POOL": "CUPTI_ACTIVITY_KIND_MEMORY_POOL",
     "SS_CUPTI_GRAPH_LAUNCH": "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+    "SS_CUPTI_COMPILATION": "CUPTI_ACTIVITY_KIND_JIT",
+    "SS_CUPTI_ALLOCATES": "CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION",
+    "SS_CUPTI_RELEASES": "CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE",
+    "SS_CUPTI_LOCAL_POOL": "CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL",
     "SS_CUPTI_ATTRIBUTE_DEVICE_BUFFER_SIZE": "CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE",
     "SS_CUPTI_ATTRIBUTE_ZEROED_BUFFERS": "CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER",
     "SS_CUPTI_ATTRIBUTE_DEVICE_BUFFERS_BEFOREHAND":
@@ -74,8 +81,8 @@ def assertions(header, callbacks):
     """A C program of static assertions about these headers."""
     layout = (ROOT / "src/inject/cupti/cupti_layout.def").read_text()
     records = re.findall(r"^SS_CUPTI_RECORD\((\w+), (\w+), (\d+)\)", layout, re.M)
-    fields = re.findall(r"^SS_CUPTI_FIELD\((\w+), \w+, (\w+), ([\w ]+), (\d+)\)", layout, re.M)
-    assert len(records) == 10 and len(fields) > 80
+    fields = re.findall(r"^SS_CUPTI_FIELD\((\w+), \w+, ([\w.]+), ([\w ]+), (\d+)\)", layout, re.M)
+    assert len(records) == 14 and len(fields) > 110
     yield "#include <stddef.h>\n#include <stdint.h>\n#include <cupti_activity.h>\n#include <cupti_callbacks.h>"
     yield '#include "inject/cupti/cupti_abi.h"'
     types = {record: newest(header, vendor) for record, vendor, _ in records}

@@ -25,7 +25,12 @@ enum {
     SS_COPY_5_BYTES = 88,
     SS_COPY_6_BYTES = 96,
     SS_MEMSET_4_BYTES = 88,
-    SS_PEER_COPY_4_BYTES = 96
+    SS_PEER_COPY_4_BYTES = 96,
+    SS_MEMORY_3_BYTES = 120,
+    SS_MEMORY_4_BYTES = 128,
+    SS_POOL_3_BYTES = 80,
+    SS_COMPILATION_2_BYTES = 72,
+    SS_EXTERNAL_BYTES = 24
 };
 
 static inline void ss_put_kind(void *record, uint32_t kind)

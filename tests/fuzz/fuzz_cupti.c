@@ -34,5 +34,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                   event.message.work.begin_ns <= event.message.work.end_ns,
               "work has times");
     }
+    if (kind == SS_DEVICE_MEMORY) {
+        check(event.message.memory.is_release <= 1 && event.message.memory.is_async <= 1 &&
+                  event.message.memory.is_early == 0,
+              "flags of memory");
+    }
+    if (kind == SS_DEVICE_COMPILATION) {
+        check(event.message.compilation.begin_ns > 0 &&
+                  event.message.compilation.begin_ns <= event.message.compilation.end_ns,
+              "a compilation has times");
+    }
     return 0;
 }

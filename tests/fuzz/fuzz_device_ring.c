@@ -106,6 +106,35 @@ static void on_collective(void *context, const struct ss_device_collective_messa
     check(of->sequence >= -1 && of->bytes >= -1 && of->root >= -1, "numbers");
 }
 
+static void on_memory(void *context, const struct ss_device_memory_message *memory)
+{
+    (void)context;
+    check(memory->time_ns <= INT64_MAX && memory->bytes <= INT64_MAX, "a time and a size");
+    check(memory->is_release <= 1 && memory->is_early <= 1, "flags");
+}
+
+static void on_pool(void *context, const struct ss_device_pool_message *pool)
+{
+    (void)context;
+    check(pool->operation >= SS_DEVICE_POOL_MADE && pool->operation <= SS_DEVICE_POOL_TRIMS,
+          "what happens to a pool");
+    check(pool->time_ns <= INT64_MAX && pool->pool_bytes <= INT64_MAX, "a time and a size");
+}
+
+static void on_external(void *context, const struct ss_device_external_message *external)
+{
+    (void)context;
+    seen.passed += external->correlation;
+}
+
+static void on_compilation(void *context, const struct ss_device_compilation_message *of)
+{
+    (void)context;
+    check(of->operation >= SS_DEVICE_CACHE_LOADS && of->operation <= SS_DEVICE_COMPILES,
+          "what a compiler does");
+    check_times(of->begin_ns, of->end_ns);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -113,7 +142,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ss_device_producer producer;
     struct ss_device_reading reading = {.sink = {NULL, on_text, on_work, on_call, on_launch,
                                                  on_wait, on_device, on_context, on_switch, on_node,
-                                                 on_collective}};
+                                                 on_collective, on_memory, on_pool, on_external,
+                                                 on_compilation}};
     uint64_t begin = size > 0 ? RING_BYTES - UINT64_C(8) * data[0] : 0;
     size_t length = size > 1 ? size - 1 : 0;
     length = length < RING_BYTES ? length : RING_BYTES;

@@ -8,13 +8,16 @@
  * waits. MODE: "plain" (the default); "threads": a second thread launches as well; "fork": a child
  * is forked after the first step and exits; "exec": it executes itself, plain, at its end; "exit":
  * leaves by _exit; "kill": is killed in its last step; "burst": marks no steps and waits only at
- * the end. Prints its number of launches.
+ * the end; "memory": each step also allocates and frees 2 MiB, and 1 MiB from the pool, the first
+ * keeps 8 MiB; a module of PTX is loaded twice, and the calls of step N have the external id
+ * 1000 + N. Prints its number of launches.
  */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +33,12 @@ struct size3 {
 static struct {
     int (*launch)(const void *, struct size3, struct size3, void **, size_t, void *);
     int (*allocate)(void **, size_t);
+    int (*release)(void *);
+    int (*allocate_async)(void **, size_t, void *);
+    int (*release_async)(void *, void *);
+    int (*load_module)(void **, const void *);
+    int (*push)(int, uint64_t);
+    int (*pop)(int, uint64_t *);
     int (*copy)(void *, const void *, size_t, int, void *);
     int (*set)(void *, int, size_t, void *);
     int (*wait)(void);
@@ -39,7 +48,7 @@ static struct {
                          void *, int *);
 } cuda;
 
-enum { KERNELS = 3, BYTES = 1 << 20, TO_DEVICE = 1 };
+enum { EXTERNAL = 3 /* a family of ids */, KERNELS = 3, BYTES = 1 << 20, TO_DEVICE = 1 };
 static char kernels[KERNELS];
 static void *memory;
 static char host[BYTES];
@@ -79,6 +88,46 @@ static void start(void)
         fprintf(stderr, "cuda_program: no memory\n");
         exit(2);
     }
+}
+
+/* libcupti is the one that stepscope uses, if it does. */
+static void start_memory(void)
+{
+    static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
+                              ".visible .entry nothing()\n{ ret; }\n";
+    void *library = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD), *module;
+    library = library != NULL ? library : dlopen("libcudart.so.12", RTLD_NOW | RTLD_NOLOAD);
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    void *cupti = dlopen("libcupti.so.13", RTLD_NOW);
+    cupti = cupti != NULL ? cupti : dlopen("libcupti.so.12", RTLD_NOW);
+    if (driver == NULL || cupti == NULL) {
+        fprintf(stderr, "cuda_program: %s\n", dlerror());
+        exit(2);
+    }
+    find(library, &cuda.release, "cudaFree");
+    find(library, &cuda.allocate_async, "cudaMallocAsync");
+    find(library, &cuda.release_async, "cudaFreeAsync");
+    find(driver, &cuda.load_module, "cuModuleLoadData");
+    find(cupti, &cuda.push, "cuptiActivityPushExternalCorrelationId");
+    find(cupti, &cuda.pop, "cuptiActivityPopExternalCorrelationId");
+    for (int i = 0; i < 2; i++) {
+        if (cuda.load_module(&module, ptx) != 0) {
+            fprintf(stderr, "cuda_program: a module cannot be loaded\n");
+            exit(2);
+        }
+    }
+}
+
+static void allocate_in_step(int step)
+{
+    void *block, *kept, *pooled;
+    if (cuda.allocate(&block, 2 << 20) != 0 || cuda.allocate_async(&pooled, 1 << 20, NULL) != 0 ||
+        (step == 0 && cuda.allocate(&kept, 8 << 20) != 0)) {
+        fprintf(stderr, "cuda_program: no memory\n");
+        exit(2);
+    }
+    cuda.release_async(pooled, NULL);
+    cuda.release(block);
 }
 
 static void launch(int number, void *stream)
@@ -136,7 +185,14 @@ static void run_steps(const struct work *work, const char *mode)
         if (strcmp(mode, "burst") != 0) {
             stepscope_step(step);
         }
+        if (strcmp(mode, "memory") == 0) {
+            cuda.push(EXTERNAL, 1000 + (uint64_t)step);
+            allocate_in_step(step);
+        }
         run_step(work->kernels, NULL);
+        if (strcmp(mode, "memory") == 0) {
+            cuda.pop(EXTERNAL, NULL);
+        }
         if (step == work->steps - 1 && strcmp(mode, "kill") == 0) {
             fflush(stdout);
             kill(getpid(), SIGKILL);
@@ -158,6 +214,9 @@ int main(int count, char **words)
     bool has_thread = strcmp(mode, "threads") == 0;
     pthread_t thread;
     start();
+    if (strcmp(mode, "memory") == 0) {
+        start_memory();
+    }
     printf("%d\n", work.steps * work.kernels * (has_thread ? 2 : 1));
     if (has_thread && pthread_create(&thread, NULL, run_thread, &work) != 0) {
         return 2;

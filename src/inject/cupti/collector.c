@@ -348,7 +348,7 @@ static void start(void)
         return;
     }
     ss_cupti_pool_init(collector.cupti.version >= NONE_TAKEN_FROM, collector.settings.buffers);
-    ss_launches_init(&collector.cupti);
+    ss_launches_init(&collector.cupti, collector.settings.level >= SS_CUPTI_FULL);
     struct ss_cupti_writer_hooks hooks = {.is_on = is_on, .describe = describe};
     if (!ss_cupti_writer_start(&collector.cupti, &hooks, problem, sizeof problem)) {
         set_fact(ss_fact_gpu_problem, problem);

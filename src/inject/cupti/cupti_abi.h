@@ -33,7 +33,11 @@ enum ss_cupti_kind {
     SS_CUPTI_OVERHEAD = 17,
     SS_CUPTI_PEER_COPY = 22,
     SS_CUPTI_WAIT = 38,
-    SS_CUPTI_GRAPH_LAUNCH = 51
+    SS_CUPTI_EXTERNAL = 39,
+    SS_CUPTI_MEMORY = 49,
+    SS_CUPTI_POOL = 50,
+    SS_CUPTI_GRAPH_LAUNCH = 51,
+    SS_CUPTI_COMPILATION = 52
 };
 
 /* CUpti_ActivityAttribute */
@@ -50,6 +54,8 @@ enum { SS_CUPTI_NODE_MADE = 13, SS_CUPTI_NODE_CLONED = 20 }; /* CUpti_CallbackId
 enum { SS_CUPTI_ENTERS = 0, SS_CUPTI_EXITS = 1 };            /* CUpti_ApiCallbackSite */
 enum { SS_CUPTI_SYSTEM_THREAD_IDS = 1 };                     /* CUpti_ActivityThreadIdType */
 enum { SS_CUPTI_COPY_IS_ASYNC = 1 };                         /* CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC */
+/* CUpti_ActivityMemoryOperationType, CUpti_ActivityMemoryPoolType */
+enum { SS_CUPTI_ALLOCATES = 1, SS_CUPTI_RELEASES = 2, SS_CUPTI_LOCAL_POOL = 1 };
 
 /* CUpti_CallbackData */
 struct ss_cupti_callback_data {

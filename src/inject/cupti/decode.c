@@ -159,6 +159,81 @@ static enum ss_cupti_decoded decode_context(const void *bytes, struct ss_cupti_e
     return SS_CUPTI_DECODED;
 }
 
+/* What an imported pool has in the place of its size is a process. */
+static enum ss_cupti_decoded decode_memory(const void *bytes, struct ss_cupti_event *event)
+{
+    struct ss_device_memory_message *memory = &event->message.memory;
+    uint32_t operation = ss_cupti_memory_operation(bytes);
+    bool is_local = ss_cupti_memory_pool_type(bytes) == SS_CUPTI_LOCAL_POOL;
+    event->bytes = sizeof *memory;
+    *memory = (struct ss_device_memory_message){.head.kind = SS_DEVICE_MEMORY};
+    SET(memory, memory, address);
+    SET(memory, memory, bytes);
+    SET(memory, memory, device);
+    SET(memory, memory, context);
+    SET(memory, memory, stream);
+    SET(memory, memory, correlation);
+    memory->time_ns = ss_cupti_memory_time(bytes);
+    memory->memory = (uint8_t)ss_cupti_memory_memory(bytes);
+    memory->is_release = operation == SS_CUPTI_RELEASES;
+    memory->is_async = ss_cupti_memory_is_async(bytes) != 0;
+    if (ss_cupti_memory_pool_type(bytes) != 0) {
+        SET(memory, memory, pool);
+        memory->pool_bytes = is_local ? ss_cupti_memory_pool_size(bytes) : 0;
+        memory->pool_used_bytes = ss_cupti_memory_pool_used(bytes);
+    }
+    return operation == SS_CUPTI_ALLOCATES || operation == SS_CUPTI_RELEASES ? SS_CUPTI_DECODED
+                                                                             : SS_CUPTI_UNKNOWN;
+}
+
+static enum ss_cupti_decoded decode_pool(const void *bytes, struct ss_cupti_event *event)
+{
+    struct ss_device_pool_message *pool = &event->message.pool;
+    event->bytes = sizeof *pool;
+    *pool = (struct ss_device_pool_message){.head.kind = SS_DEVICE_POOL};
+    SET(pool, pool, pool);
+    SET(pool, pool, operation);
+    SET(pool, pool, device);
+    SET(pool, pool, correlation);
+    pool->time_ns = ss_cupti_pool_time(bytes);
+    pool->pool_bytes =
+        ss_cupti_pool_type(bytes) == SS_CUPTI_LOCAL_POOL ? ss_cupti_pool_pool_size(bytes) : 0;
+    pool->pool_used_bytes = ss_cupti_pool_pool_used(bytes);
+    pool->threshold_bytes = ss_cupti_pool_threshold(bytes);
+    return pool->operation >= SS_DEVICE_POOL_MADE && pool->operation <= SS_DEVICE_POOL_TRIMS
+               ? SS_CUPTI_DECODED
+               : SS_CUPTI_UNKNOWN;
+}
+
+static enum ss_cupti_decoded decode_external(const void *bytes, struct ss_cupti_event *event)
+{
+    struct ss_device_external_message *external = &event->message.external;
+    event->bytes = sizeof *external;
+    *external = (struct ss_device_external_message){.head.kind = SS_DEVICE_EXTERNAL};
+    SET(external, external, id);
+    SET(external, external, family);
+    SET(external, external, correlation);
+    return SS_CUPTI_DECODED;
+}
+
+static enum ss_cupti_decoded decode_compilation(const void *bytes, struct ss_cupti_event *event)
+{
+    struct ss_device_compilation_message *of = &event->message.compilation;
+    event->bytes = sizeof *of;
+    *of = (struct ss_device_compilation_message){.head.kind = SS_DEVICE_COMPILATION};
+    of->begin_ns = ss_cupti_compilation_begin(bytes);
+    of->end_ns = ss_cupti_compilation_end(bytes);
+    SET(of, compilation, bytes);
+    SET(of, compilation, operation);
+    SET(of, compilation, input);
+    SET(of, compilation, device);
+    SET(of, compilation, correlation);
+    if (of->operation < SS_DEVICE_CACHE_LOADS || of->operation > SS_DEVICE_COMPILES) {
+        return SS_CUPTI_UNKNOWN;
+    }
+    return of->begin_ns == 0 || of->end_ns < of->begin_ns ? SS_CUPTI_TIMELESS : SS_CUPTI_DECODED;
+}
+
 static enum ss_cupti_decoded decode_overhead(const void *bytes, struct ss_cupti_event *event)
 {
     event->overhead_ns = span(ss_cupti_overhead_begin(bytes), ss_cupti_overhead_end(bytes));
@@ -203,6 +278,15 @@ enum ss_cupti_decoded ss_cupti_decode(const void *record, size_t bytes,
         return bytes < SS_CUPTI_device_BYTES ? SS_CUPTI_SHORT : decode_device(record, event);
     case SS_CUPTI_CONTEXT:
         return bytes < SS_CUPTI_context_BYTES ? SS_CUPTI_SHORT : decode_context(record, event);
+    case SS_CUPTI_MEMORY:
+        return bytes < SS_CUPTI_memory_BYTES ? SS_CUPTI_SHORT : decode_memory(record, event);
+    case SS_CUPTI_POOL:
+        return bytes < SS_CUPTI_pool_BYTES ? SS_CUPTI_SHORT : decode_pool(record, event);
+    case SS_CUPTI_EXTERNAL:
+        return bytes < SS_CUPTI_external_BYTES ? SS_CUPTI_SHORT : decode_external(record, event);
+    case SS_CUPTI_COMPILATION:
+        return bytes < SS_CUPTI_compilation_BYTES ? SS_CUPTI_SHORT
+                                                  : decode_compilation(record, event);
     case SS_CUPTI_OVERHEAD:
         return bytes < SS_CUPTI_overhead_BYTES ? SS_CUPTI_SHORT : decode_overhead(record, event);
     default:

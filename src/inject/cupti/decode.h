@@ -25,6 +25,10 @@ struct ss_cupti_event {
         struct ss_device_wait_message wait;
         struct ss_device_device_message device;
         struct ss_device_context_message context;
+        struct ss_device_memory_message memory;
+        struct ss_device_pool_message pool;
+        struct ss_device_external_message external;
+        struct ss_device_compilation_message compilation;
     } message;         /* without texts */
     size_t bytes;      /* of the message */
     uint64_t name;     /* address of a text; 0: none. Of a kernel or a device */

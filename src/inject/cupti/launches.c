@@ -42,7 +42,20 @@ static size_t plain_length(int domain, const char *name)
     return has_version ? at - 2 : length;
 }
 
-void ss_launches_init(const struct ss_cupti *cupti)
+/* cudaMalloc, cudaMallocAsync, cudaMallocFromPoolAsync, cuMemAlloc_v2, … */
+static bool allocates(const char *name)
+{
+    static const char *const prefixes[] = {"cudaMalloc", "cudaHostAlloc", "cuMemAlloc",
+                                           "cuMemHostAlloc", "cuMemCreate"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ss_launches_init(const struct ss_cupti *cupti, bool with_allocations)
 {
     functions = cupti;
     static const int domains[] = {SS_CUPTI_DOMAIN_DRIVER, SS_CUPTI_DOMAIN_RUNTIME};
@@ -54,7 +67,8 @@ void ss_launches_init(const struct ss_cupti *cupti)
                 continue;
             }
             struct ss_strview plain = {name, plain_length(domains[i], name)};
-            is_launch[domains[i]][function] = ss_device_call_type(plain) == SS_EVENT_TYPE_launch;
+            is_launch[domains[i]][function] = ss_device_call_type(plain) == SS_EVENT_TYPE_launch ||
+                                              (with_allocations && allocates(name));
         }
     }
 }

@@ -23,8 +23,9 @@ struct ss_launch {
     uint32_t outer;   /* of a driver's call within a runtime's call: the latter's correlation */
 };
 
-/* Finds the functions that launch, by their names. */
-void ss_launches_init(const struct ss_cupti *cupti);
+/* Finds the functions that launch, by their names; and those that allocate memory, if these are to
+ * be observed. */
+void ss_launches_init(const struct ss_cupti *cupti, bool with_allocations);
 /* Switches the callbacks of the subscriber. */
 void ss_launches_enable(const struct ss_cupti *cupti, void *subscriber, bool on);
 /* For cuptiSubscribe. */

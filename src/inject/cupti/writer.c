@@ -175,16 +175,21 @@ static void write_launch(void *context, const struct ss_launch *launch)
     }
 }
 
-static void to_our_clock(uint64_t *begin_ns, uint64_t *end_ns)
+static uint64_t our_time(uint64_t theirs)
 {
     if (writer.clock.count == 0) {
         read_clocks();
     }
-    *begin_ns = ss_cupti_clock_convert(&writer.clock, *begin_ns);
-    *end_ns = ss_cupti_clock_convert(&writer.clock, *end_ns);
+    return ss_cupti_clock_convert(&writer.clock, theirs);
 }
 
-/* Sets the texts and the times. false: it is left out. */
+static void to_our_clock(uint64_t *begin_ns, uint64_t *end_ns)
+{
+    *begin_ns = our_time(*begin_ns);
+    *end_ns = our_time(*end_ns);
+}
+
+/* Sets the texts and the times. false: it is left out. Long: one case for each kind of message. */
 static bool complete(struct ss_cupti_event *event)
 {
     uint64_t end_ns = UINT64_MAX;
@@ -203,6 +208,16 @@ static bool complete(struct ss_cupti_event *event)
     } else if (event->message.head.kind == SS_DEVICE_WAIT) {
         to_our_clock(&event->message.wait.begin_ns, &event->message.wait.end_ns);
         end_ns = event->message.wait.end_ns;
+    } else if (event->message.head.kind == SS_DEVICE_COMPILATION) {
+        to_our_clock(&event->message.compilation.begin_ns, &event->message.compilation.end_ns);
+        end_ns = event->message.compilation.end_ns;
+    } else if (event->message.head.kind == SS_DEVICE_MEMORY) {
+        struct ss_device_memory_message *memory = &event->message.memory;
+        memory->time_ns = our_time(memory->time_ns);
+        memory->is_early = is_before_window(memory->time_ns);
+    } else if (event->message.head.kind == SS_DEVICE_POOL) {
+        event->message.pool.time_ns = our_time(event->message.pool.time_ns);
+        end_ns = event->message.pool.time_ns;
     } else if (event->message.head.kind == SS_DEVICE_DEVICE) {
         event->message.device.name = ss_cupti_output_name(&writer.output, event->name);
     }

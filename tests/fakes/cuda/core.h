@@ -62,6 +62,7 @@ struct sim_settings {
     uint64_t device_mb_s;   /* within a device */
     uint64_t peer_mb_s;     /* between devices */
     unsigned cupti;         /* 1108, 1206 or 1300: the version whose records CUPTI writes */
+    uint64_t compile_ns;    /* of a module of PTX */
     bool zero_scalars;      /* copies of at most 8 bytes to the host give zeros */
     bool nested_driver;     /* launches of the runtime call the driver's, callbacks included */
 };
@@ -119,7 +120,8 @@ struct sim_device {
     uint32_t context; /* the id of its primary context, from 1 */
     bool used;        /* its context exists */
     uint64_t allocated_bytes;
-    struct sim_stream *streams; /* a list; the first made is the legacy null stream */
+    uint64_t pool_bytes, pool_used_bytes; /* of its default pool, part of what is allocated */
+    struct sim_stream *streams;           /* a list; the first made is the legacy null stream */
     struct sim_stream *null_stream;
     uint64_t *queue_ends_ns; /* of the last launches: a call waits while too many are open */
     size_t queue_at;
@@ -144,16 +146,28 @@ struct sim_range {
     enum sim_memory_kind kind;
     unsigned device;
     bool registered; /* the program's own memory, page-locked */
+    bool is_pooled;  /* from the device's default pool */
+    uint32_t stream; /* of that: where it was allocated */
 };
 
 SIM_API enum sim_result sim_allocate(struct sim_device *device, enum sim_memory_kind kind,
                                      uint64_t bytes, void **memory);
 SIM_API enum sim_result sim_release(void *memory);
+/* From the default pool of the stream's device, and to it. The pool keeps what it has reserved. */
+SIM_API enum sim_result sim_allocate_async(struct sim_stream *stream, uint64_t bytes,
+                                           void **memory);
+SIM_API enum sim_result sim_release_async(struct sim_stream *stream, void *memory);
+SIM_API void sim_trim_pool(struct sim_device *device);
 SIM_API enum sim_result sim_register_host(void *memory, uint64_t bytes);
 SIM_API enum sim_result sim_unregister_host(void *memory);
 /* What is known of an address: pageable when nothing is. */
 SIM_API struct sim_range sim_range_of(const void *memory);
 SIM_API uint64_t sim_free_bytes(const struct sim_device *device);
+
+/* --- modules --- */
+
+/* The module of PTX is compiled, or is in the cache of this process. Takes its time. */
+SIM_API void sim_compile(const char *ptx);
 
 /* --- kernels --- */
 
@@ -313,6 +327,17 @@ struct sim_allocation {
     uintptr_t address;
     uint64_t bytes, at_ns;
     uint32_t correlation, device, context, stream;
+    uint64_t pool_bytes, pool_used_bytes; /* of asynchronous ones, afterwards */
+};
+
+enum sim_pool_change { SIM_POOL_MADE = 1, SIM_POOL_TRIMMED = 3 }; /* as CUPTI counts them */
+
+enum sim_compilation_kind { SIM_CACHE_LOADS = 1, SIM_CACHE_STORES, SIM_COMPILES }; /* as CUPTI */
+
+struct sim_compilation {
+    enum sim_compilation_kind kind;
+    uint64_t start_ns, end_ns, bytes;
+    uint32_t correlation, device;
 };
 
 enum sim_graph_event {
@@ -339,6 +364,9 @@ struct sim_tracer {
     void (*work_done)(const struct sim_work *work);
     void (*waited)(const struct sim_wait *wait);
     void (*memory_changed)(const struct sim_allocation *allocation);
+    void (*pool_changed)(const struct sim_device *device, enum sim_pool_change change,
+                         uint64_t at_ns);
+    void (*compiled)(const struct sim_compilation *compilation);
     void (*context_made)(const struct sim_device *device);
     void (*stream_made)(const struct sim_stream *stream, bool destroyed);
     void (*graph_changed)(const struct sim_graph_change *change);

@@ -47,6 +47,8 @@ void cupti_write_call(const struct sim_call *call, int result);
 void cupti_write_work(const struct sim_work *work);
 void cupti_write_wait(const struct sim_wait *wait);
 void cupti_write_allocation(const struct sim_allocation *allocation);
+void cupti_write_pool(const struct sim_device *device, enum sim_pool_change change, uint64_t at_ns);
+void cupti_write_compilation(const struct sim_compilation *compilation);
 void cupti_write_device(const struct sim_device *device);
 void cupti_write_context(const struct sim_device *device);
 void cupti_write_stream(const struct sim_stream *stream);

@@ -14,10 +14,11 @@ enum { LARGEST_RECORD = 256, LOST_EVERY = 10, WRONG_BY_NS = 5000000 };
 static const struct sizes {
     unsigned version;
     size_t kernel, copy, peer_copy, set, wait, overhead, allocation, graph, device, context;
+    size_t pool, compilation;
 } sizes_of_versions[] = {
-    {1300, 216, 96, 96, 88, 56, 56, 128, 56, 184, 32},
-    {1206, 208, 88, 96, 88, 40, 56, 128, 56, 184, 32},
-    {1108, 200, 88, 96, 88, 40, 40, 120, 48, 176, 16},
+    {1300, 216, 96, 96, 88, 56, 56, 128, 56, 184, 32, 80, 72},
+    {1206, 208, 88, 96, 88, 40, 56, 128, 56, 184, 32, 72, 72},
+    {1108, 200, 88, 96, 88, 40, 40, 120, 48, 176, 16, 72, 64},
 };
 
 static const struct sizes *sizes(void)
@@ -48,6 +49,10 @@ size_t cupti_record_size(unsigned kind)
         return sizes()->overhead;
     case CUPTI_ACTIVITY_KIND_MEMORY2:
         return sizes()->allocation;
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
+        return sizes()->pool;
+    case CUPTI_ACTIVITY_KIND_JIT:
+        return sizes()->compilation;
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
         return sizes()->graph;
     case CUPTI_ACTIVITY_KIND_DEVICE:
@@ -346,7 +351,48 @@ void cupti_write_allocation(const struct sim_allocation *allocation)
                           .contextId = allocation->context,
                           .streamId = allocation->is_async ? allocation->stream : UINT32_MAX,
                           .isAsync = allocation->is_async};
+    if (allocation->is_async) {
+        record.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+        record.memoryPoolConfig.address = (uintptr_t)sim_device(allocation->device);
+        record.memoryPoolConfig.pool.size = allocation->pool_bytes;
+        record.memoryPoolConfig.utilizedSize = allocation->pool_used_bytes;
+    }
     write_record(cupti_own_slot(), CUPTI_ACTIVITY_KIND_MEMORY2, &record, sizeof record);
+}
+
+void cupti_write_pool(const struct sim_device *device, enum sim_pool_change change, uint64_t at_ns)
+{
+    if (!cupti.is_enabled[CUPTI_ACTIVITY_KIND_MEMORY_POOL]) {
+        return;
+    }
+    fake_MemoryPool record = {.kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL,
+                              .memoryPoolOperationType =
+                                  (CUpti_ActivityMemoryPoolOperationType)change,
+                              .memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL,
+                              .correlationId = sim_correlation(),
+                              .processId = (uint32_t)getpid(),
+                              .deviceId = device->index,
+                              .address = (uintptr_t)device,
+                              .size = device->pool_bytes,
+                              .utilizedSize = device->pool_used_bytes,
+                              .timestamp = cupti_time(at_ns)};
+    write_record(cupti_own_slot(), CUPTI_ACTIVITY_KIND_MEMORY_POOL, &record, sizeof record);
+}
+
+void cupti_write_compilation(const struct sim_compilation *compilation)
+{
+    if (!cupti.is_enabled[CUPTI_ACTIVITY_KIND_JIT]) {
+        return;
+    }
+    fake_Jit record = {.kind = CUPTI_ACTIVITY_KIND_JIT,
+                       .jitEntryType = CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN,
+                       .jitOperationType = (CUpti_ActivityJitOperationType)compilation->kind,
+                       .deviceId = compilation->device,
+                       .start = cupti_time(compilation->start_ns),
+                       .end = cupti_time(compilation->end_ns),
+                       .correlationId = compilation->correlation,
+                       .cacheSize = compilation->bytes};
+    write_record(cupti_own_slot(), CUPTI_ACTIVITY_KIND_JIT, &record, sizeof record);
 }
 
 void cupti_write_device(const struct sim_device *device)

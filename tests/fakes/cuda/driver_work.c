@@ -28,6 +28,9 @@ static CUmodule new_module(const char *image)
         abort();
     }
     module->ptx = strncmp(image, begin, strlen(begin)) == 0 ? strdup(image) : NULL;
+    if (module->ptx != NULL) {
+        sim_compile(module->ptx);
+    }
     return module;
 }
 

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+enum { POOL_BLOCK_BYTES = 32 << 20 };
+
 /* Sorted by address. */
 static struct sim_range *ranges;
 static size_t range_count, range_capacity;
@@ -48,6 +50,14 @@ static void remove_range(size_t at)
     range_count--;
 }
 
+static void publish_pool(struct sim_device *device, enum sim_pool_change change)
+{
+    const struct sim_tracer *tracer = sim_tracer;
+    if (tracer != NULL && tracer->pool_changed != NULL) {
+        tracer->pool_changed(device, change, sim_now_ns());
+    }
+}
+
 static void publish(const struct sim_range *range, bool is_release)
 {
     const struct sim_tracer *tracer = sim_tracer;
@@ -59,6 +69,10 @@ static void publish(const struct sim_range *range, bool is_release)
                                         .kind = range->kind,
                                         .address = range->address,
                                         .bytes = range->bytes,
+                                        .is_async = range->is_pooled,
+                                        .stream = range->stream,
+                                        .pool_bytes = device->pool_bytes,
+                                        .pool_used_bytes = device->pool_used_bytes,
                                         .at_ns = sim_now_ns(),
                                         .correlation = sim_correlation(),
                                         .device = range->device,
@@ -72,8 +86,9 @@ static uint64_t whole_pages(uint64_t bytes)
     return (bytes + page - 1) / page * page;
 }
 
-enum sim_result sim_allocate(struct sim_device *device, enum sim_memory_kind kind, uint64_t bytes,
-                             void **memory)
+/* `stream`: NULL: not from the pool. */
+static enum sim_result allocate(struct sim_device *device, enum sim_memory_kind kind,
+                                uint64_t bytes, struct sim_stream *stream, void **memory)
 {
     *memory = NULL;
     if (bytes == 0) {
@@ -94,13 +109,50 @@ enum sim_result sim_allocate(struct sim_device *device, enum sim_memory_kind kin
         pthread_mutex_unlock(&sim_lock);
         return SIM_OUT_OF_MEMORY;
     }
-    struct sim_range range = {(uintptr_t) new, size, kind, device->index, false};
+    struct sim_range range = {.address = (uintptr_t) new,
+                              .bytes = size,
+                              .kind = kind,
+                              .device = device->index,
+                              .is_pooled = stream != NULL,
+                              .stream = stream != NULL ? stream->id : 0};
     add_range(range);
+    bool is_first = stream != NULL && device->pool_bytes == 0;
+    if (stream != NULL) {
+        device->pool_used_bytes += size;
+        while (device->pool_bytes < device->pool_used_bytes) {
+            device->pool_bytes += POOL_BLOCK_BYTES;
+        }
+    }
     device->allocated_bytes += is_device ? size : 0;
     pthread_mutex_unlock(&sim_lock);
+    if (is_first) {
+        publish_pool(device, SIM_POOL_MADE);
+    }
     publish(&range, false);
     *memory = new;
     return SIM_OK;
+}
+
+enum sim_result sim_allocate(struct sim_device *device, enum sim_memory_kind kind, uint64_t bytes,
+                             void **memory)
+{
+    return allocate(device, kind, bytes, NULL, memory);
+}
+
+enum sim_result sim_allocate_async(struct sim_stream *stream, uint64_t bytes, void **memory)
+{
+    return allocate(stream->device, SIM_ON_DEVICE, bytes, stream, memory);
+}
+
+/* Like CUDA, only what is free at once: the pool has whole blocks. */
+void sim_trim_pool(struct sim_device *device)
+{
+    pthread_mutex_lock(&sim_lock);
+    while (device->pool_bytes >= device->pool_used_bytes + POOL_BLOCK_BYTES) {
+        device->pool_bytes -= POOL_BLOCK_BYTES;
+    }
+    pthread_mutex_unlock(&sim_lock);
+    publish_pool(device, SIM_POOL_TRIMMED);
 }
 
 enum sim_result sim_release(void *memory)
@@ -120,6 +172,11 @@ enum sim_result sim_release(void *memory)
     for (unsigned i = 0; sim_device(i) != NULL; i++) {
         sim_device_synchronize(sim_device(i));
     }
+    if (range.is_pooled) {
+        pthread_mutex_lock(&sim_lock);
+        sim_device(range.device)->pool_used_bytes -= range.bytes;
+        pthread_mutex_unlock(&sim_lock);
+    }
     publish(&range, true);
     pthread_mutex_lock(&sim_lock);
     remove_range(ranges_up_to(range.address) - 1);
@@ -131,13 +188,21 @@ enum sim_result sim_release(void *memory)
     return SIM_OK;
 }
 
+/* Its use ends first here too: the host waits, as it would not with CUDA. */
+enum sim_result sim_release_async(struct sim_stream *stream, void *memory)
+{
+    (void)stream;
+    return sim_release(memory);
+}
+
 enum sim_result sim_register_host(void *memory, uint64_t bytes)
 {
     if (memory == NULL || bytes == 0) {
         return SIM_INVALID_VALUE;
     }
     pthread_mutex_lock(&sim_lock);
-    add_range((struct sim_range){(uintptr_t)memory, bytes, SIM_PINNED, 0, true});
+    add_range((struct sim_range){
+        .address = (uintptr_t)memory, .bytes = bytes, .kind = SIM_PINNED, .registered = true});
     pthread_mutex_unlock(&sim_lock);
     return SIM_OK;
 }
@@ -157,7 +222,7 @@ enum sim_result sim_unregister_host(void *memory)
 
 struct sim_range sim_range_of(const void *memory)
 {
-    struct sim_range range = {(uintptr_t)memory, 0, SIM_PAGEABLE, 0, false};
+    struct sim_range range = {.address = (uintptr_t)memory, .kind = SIM_PAGEABLE};
     pthread_mutex_lock(&sim_lock);
     size_t at = ranges_up_to((uintptr_t)memory);
     if (at > 0 && (uintptr_t)memory - ranges[at - 1].address < ranges[at - 1].bytes) {

@@ -21,14 +21,13 @@ cudaError_t impl_cudaFree(void *devPtr)
 
 cudaError_t impl_cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
 {
-    return as_error(
-        sim_allocate(sim_stream_device(sim_stream(hStream)), SIM_ON_DEVICE, size, devPtr));
+    return devPtr == NULL ? cudaErrorInvalidValue
+                          : as_error(sim_allocate_async(sim_stream(hStream), size, devPtr));
 }
 
 cudaError_t impl_cudaFreeAsync(void *devPtr, cudaStream_t hStream)
 {
-    (void)hStream;
-    return as_error(sim_release(devPtr));
+    return as_error(sim_release_async(sim_stream(hStream), devPtr));
 }
 
 cudaError_t impl_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
@@ -294,5 +293,9 @@ cudaError_t impl_cudaMemPoolSetAccess(cudaMemPool_t memPool,
 cudaError_t impl_cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep)
 {
     (void)minBytesToKeep;
-    return memPool != NULL ? cudaSuccess : cudaErrorInvalidValue;
+    if (memPool == NULL) {
+        return cudaErrorInvalidValue;
+    }
+    sim_trim_pool((struct sim_device *)(void *)memPool);
+    return cudaSuccess;
 }

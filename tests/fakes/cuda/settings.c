@@ -131,6 +131,7 @@ static void read_settings(void)
     }
     settings.device_bytes = number("FAKE_CUDA_MEMORY_MB", 16384) << 20;
     settings.launch_ns = number("FAKE_CUDA_LAUNCH_NS", 3000);
+    settings.compile_ns = number("FAKE_CUDA_COMPILE_NS", 500000);
     settings.pinned_mb_s = number("FAKE_CUDA_PINNED_MB_S", 25000);
     settings.pageable_mb_s = number("FAKE_CUDA_PAGEABLE_MB_S", 6000);
     settings.device_mb_s = number("FAKE_CUDA_DEVICE_MB_S", 1500000);

@@ -162,8 +162,8 @@ def api_source(library, found, ids, structs, headers):
     return "\n".join(lines) + "\n"
 
 
-RECORDS = ("Kernel Memcpy MemcpyPtoP Memset Synchronization Overhead Memory GraphTrace Device "
-           "Context").split()
+RECORDS = ("Kernel Memcpy MemcpyPtoP Memset Synchronization Overhead Memory MemoryPool Jit GraphTrace "
+           "Device Context").split()
 
 
 def record_types(text):

@@ -137,6 +137,91 @@ static void calls_and_waits_are_those_of_a_thread(void **state)
     assert_int_equal(event.overhead_ns, 250);
 }
 
+static void memory_has_its_pool(void **state)
+{
+    (void)state;
+    struct ss_cupti_event event;
+    uint8_t record[SS_MEMORY_4_BYTES] = {0};
+    ss_put_kind(record, SS_CUPTI_MEMORY);
+    ss_put_memory_operation(record, SS_CUPTI_RELEASES);
+    ss_put_memory_memory(record, 3);
+    ss_put_memory_address(record, UINT64_C(0x7f0000001000));
+    ss_put_memory_bytes(record, UINT64_C(3) << 32);
+    ss_put_memory_time(record, 77);
+    ss_put_memory_device(record, 2);
+    ss_put_memory_stream(record, 13);
+    ss_put_memory_correlation(record, 5);
+    ss_put_memory_is_async(record, 1);
+    ss_put_memory_pool_type(record, SS_CUPTI_LOCAL_POOL);
+    ss_put_memory_pool(record, 0x5000);
+    ss_put_memory_pool_size(record, 32 << 20);
+    ss_put_memory_pool_used(record, 1 << 20);
+    assert_int_equal(ss_cupti_decode(record, SS_MEMORY_3_BYTES, &event), SS_CUPTI_DECODED);
+    const struct ss_device_memory_message *memory = &event.message.memory;
+    assert_int_equal(event.bytes, sizeof *memory);
+    assert_true(memory->is_release && memory->is_async && !memory->is_early);
+    assert_int_equal(memory->memory, 3);
+    assert_int_equal(memory->address, UINT64_C(0x7f0000001000));
+    assert_int_equal(memory->bytes, UINT64_C(3) << 32);
+    assert_int_equal(memory->time_ns, 77);
+    assert_int_equal(memory->device * 1000 + memory->stream * 10 + memory->correlation, 2135);
+    assert_int_equal(memory->pool, 0x5000);
+    assert_int_equal(memory->pool_bytes, 32 << 20);
+    assert_int_equal(memory->pool_used_bytes, 1 << 20);
+
+    ss_put_memory_pool_type(record, 2); /* imported: a process is in the place of the size */
+    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_CUPTI_DECODED);
+    assert_int_equal(memory->pool_bytes, 0);
+    assert_int_equal(memory->pool, 0x5000);
+    ss_put_memory_operation(record, 0);
+    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_CUPTI_UNKNOWN);
+}
+
+static void pools_compilations_and_ids_are_read(void **state)
+{
+    (void)state;
+    struct ss_cupti_event event;
+    uint8_t record[80] = {0};
+    ss_put_kind(record, SS_CUPTI_POOL);
+    ss_put_pool_operation(record, SS_DEVICE_POOL_TRIMS);
+    ss_put_pool_type(record, SS_CUPTI_LOCAL_POOL);
+    ss_put_pool_pool(record, 0x5000);
+    ss_put_pool_pool_size(record, 64);
+    ss_put_pool_pool_used(record, 32);
+    ss_put_pool_time(record, 9);
+    assert_int_equal(ss_cupti_decode(record, 72, &event), SS_CUPTI_DECODED);
+    assert_int_equal(event.message.pool.operation, SS_DEVICE_POOL_TRIMS);
+    assert_int_equal(event.message.pool.pool_bytes * 100 + event.message.pool.pool_used_bytes,
+                     6432);
+    assert_int_equal(event.message.pool.time_ns, 9);
+
+    memset(record, 0, sizeof record);
+    ss_put_kind(record, SS_CUPTI_COMPILATION);
+    ss_put_compilation_operation(record, SS_DEVICE_COMPILES);
+    ss_put_compilation_input(record, 1);
+    ss_put_compilation_begin(record, 100);
+    ss_put_compilation_end(record, 900);
+    ss_put_compilation_bytes(record, 4096);
+    ss_put_compilation_correlation(record, 3);
+    assert_int_equal(ss_cupti_decode(record, 64, &event), SS_CUPTI_DECODED);
+    assert_int_equal(event.message.compilation.end_ns - event.message.compilation.begin_ns, 800);
+    assert_int_equal(event.message.compilation.bytes, 4096);
+    assert_int_equal(event.message.compilation.correlation, 3);
+    ss_put_compilation_end(record, 50);
+    assert_int_equal(ss_cupti_decode(record, 64, &event), SS_CUPTI_TIMELESS);
+    ss_put_compilation_operation(record, 4);
+    assert_int_equal(ss_cupti_decode(record, 64, &event), SS_CUPTI_UNKNOWN);
+
+    memset(record, 0, sizeof record);
+    ss_put_kind(record, SS_CUPTI_EXTERNAL);
+    ss_put_external_id(record, UINT64_C(1) << 40);
+    ss_put_external_family(record, 4);
+    ss_put_external_correlation(record, 21);
+    assert_int_equal(ss_cupti_decode(record, 24, &event), SS_CUPTI_DECODED);
+    assert_int_equal(event.message.external.id, UINT64_C(1) << 40);
+    assert_int_equal(event.message.external.family * 100 + event.message.external.correlation, 421);
+}
+
 static void devices_and_contexts_are_defined(void **state)
 {
     (void)state;
@@ -176,8 +261,9 @@ static void a_cut_record_is_refused(void **state)
 #include "inject/cupti/cupti_layout.def"
     };
     static const uint32_t kinds[] = {
-        SS_CUPTI_KERNEL,       SS_CUPTI_COPY,  SS_CUPTI_PEER_COPY,    SS_CUPTI_MEMSET,
-        SS_CUPTI_RUNTIME_CALL, SS_CUPTI_WAIT,  SS_CUPTI_GRAPH_LAUNCH, SS_CUPTI_OVERHEAD,
+        SS_CUPTI_KERNEL,       SS_CUPTI_COPY,   SS_CUPTI_PEER_COPY,    SS_CUPTI_MEMSET,
+        SS_CUPTI_RUNTIME_CALL, SS_CUPTI_WAIT,   SS_CUPTI_GRAPH_LAUNCH, SS_CUPTI_OVERHEAD,
+        SS_CUPTI_EXTERNAL,     SS_CUPTI_MEMORY, SS_CUPTI_POOL,         SS_CUPTI_COMPILATION,
         SS_CUPTI_CONTEXT,      SS_CUPTI_DEVICE};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         for (uint32_t length = 0; length < needed[i]; length++) {
@@ -215,6 +301,28 @@ static void *open_real(char *path, size_t size)
 typedef uint32_t next_record(uint8_t *buffer, size_t valid_size, void **record);
 typedef uint32_t get_version(uint32_t *version);
 
+/* What follows the work, with the size that it has in this version. */
+static size_t put_rest(uint8_t *at)
+{
+    ss_put_kind(at, SS_CUPTI_MEMORY);
+    ss_put_memory_operation(at, SS_CUPTI_ALLOCATES);
+    ss_put_kind(at += SS_MEMORY_4_BYTES, SS_CUPTI_POOL);
+    ss_put_pool_operation(at, SS_DEVICE_POOL_MADE);
+    ss_put_kind(at += SS_POOL_3_BYTES, SS_CUPTI_COMPILATION);
+    ss_put_compilation_operation(at, SS_DEVICE_COMPILES);
+    ss_put_compilation_begin(at, 100);
+    ss_put_compilation_end(at, 200);
+    ss_put_kind(at += SS_COMPILATION_2_BYTES, SS_CUPTI_EXTERNAL);
+    return SS_MEMORY_4_BYTES + SS_POOL_3_BYTES + SS_COMPILATION_2_BYTES + SS_EXTERNAL_BYTES;
+}
+
+static uint32_t correlation_of(const struct ss_cupti_event *event, uint32_t otherwise)
+{
+    return event->message.head.kind == SS_DEVICE_CALL   ? event->message.call.correlation
+           : event->message.head.kind == SS_DEVICE_WORK ? event->message.work.correlation
+                                                        : otherwise;
+}
+
 /* It steps by its own sizes of the records: those of its version. */
 static void the_real_library_walks_our_buffer(void **state)
 {
@@ -237,8 +345,10 @@ static void the_real_library_walks_our_buffer(void **state)
         print_message("%s has API version %u, not 130001: skipped\n", path, version);
         skip();
     }
-    enum { ROUNDS = 100 };
-    static const size_t round = 40 + SS_KERNEL_10_BYTES + SS_COPY_6_BYTES;
+    enum { ROUNDS = 100, RECORDS = 7 };
+    static const size_t first = 40 + SS_KERNEL_10_BYTES + SS_COPY_6_BYTES;
+    static const size_t round =
+        first + SS_MEMORY_4_BYTES + SS_POOL_3_BYTES + SS_COMPILATION_2_BYTES + SS_EXTERNAL_BYTES;
     uint8_t *buffer = calloc(ROUNDS, round);
     for (uint32_t i = 0; i < ROUNDS; i++) {
         uint8_t *at = buffer + i * round;
@@ -248,6 +358,7 @@ static void the_real_library_walks_our_buffer(void **state)
         ss_put_copy_begin(at + 40 + SS_KERNEL_10_BYTES, 300 + i);
         ss_put_copy_end(at + 40 + SS_KERNEL_10_BYTES, 400 + i);
         ss_put_copy_correlation(at + 40 + SS_KERNEL_10_BYTES, i);
+        assert_int_equal(put_rest(at + first), round - first);
     }
     uint32_t counts[SS_DEVICE_MESSAGE_KINDS] = {0}, records = 0;
     void *record = NULL;
@@ -255,16 +366,15 @@ static void the_real_library_walks_our_buffer(void **state)
         struct ss_cupti_event event;
         size_t rest = ROUNDS * round - (size_t)((uint8_t *)record - buffer);
         assert_int_equal(ss_cupti_decode(record, rest, &event), SS_CUPTI_DECODED);
-        uint32_t correlation = event.message.head.kind == SS_DEVICE_CALL
-                                   ? event.message.call.correlation
-                                   : event.message.work.correlation;
-        assert_int_equal(correlation, records / 3);
+        assert_int_equal(correlation_of(&event, records / RECORDS), records / RECORDS);
         counts[event.message.head.kind]++;
         records++;
     }
-    assert_int_equal(records, 3 * ROUNDS);
+    assert_int_equal(records, RECORDS * ROUNDS);
     assert_int_equal(counts[SS_DEVICE_CALL], ROUNDS);
     assert_int_equal(counts[SS_DEVICE_WORK], 2 * ROUNDS);
+    assert_int_equal(counts[SS_DEVICE_MEMORY] + counts[SS_DEVICE_POOL], 2 * ROUNDS);
+    assert_int_equal(counts[SS_DEVICE_COMPILATION] + counts[SS_DEVICE_EXTERNAL], 2 * ROUNDS);
     free(buffer);
 }
 
@@ -275,6 +385,8 @@ int main(void)
         cmocka_unit_test(a_kernel_without_times_is_none),
         cmocka_unit_test(copies_have_memories_and_sizes),
         cmocka_unit_test(calls_and_waits_are_those_of_a_thread),
+        cmocka_unit_test(memory_has_its_pool),
+        cmocka_unit_test(pools_compilations_and_ids_are_read),
         cmocka_unit_test(devices_and_contexts_are_defined),
         cmocka_unit_test(a_cut_record_is_refused),
         cmocka_unit_test(the_real_library_walks_our_buffer),
