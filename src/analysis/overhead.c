@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/program_facts.h"
+#include "base/alloc.h"
 #include "base/shared_names.h"
 
 /* The ranges of one track. */
@@ -11,41 +12,40 @@ struct use {
     uint64_t count, first_ns, last_ns;
 };
 
-static const struct ss_model_note *find_note(const struct ss_model *model, uint32_t input,
-                                             const char *kind)
-{
-    for (size_t i = model->notes.count; i-- > 0;) {
-        const struct ss_model_note *note = &model->notes.data[i];
-        if (note->input == input && strcmp(ss_model_text(model, note->kind), kind) == 0) {
-            return note;
-        }
-    }
-    return NULL;
-}
-
 static void find_recorder(struct ss_overhead *overhead, const struct ss_model *model,
-                          uint32_t input)
+                          const struct ss_model_note *note, bool is_memory)
 {
-    const struct ss_trace_summary *summary = &model->inputs.data[input].summary;
-    const struct ss_model_note *cpu = find_note(model, input, "recorder-cpu");
-    const struct ss_model_note *memory = find_note(model, input, "recorder-memory");
+    const struct ss_trace_summary *summary = &model->inputs.data[note->input].summary;
     uint64_t first_ns = summary->first_ns;
     if (first_ns == 0 || (summary->first_event_ns != 0 && summary->first_event_ns < first_ns)) {
         first_ns = summary->first_event_ns;
     }
-    if (cpu != NULL && cpu->value > 0 && first_ns != 0 && cpu->time_ns > first_ns) {
-        overhead->recorder_cpu_ns = (uint64_t)cpu->value;
-        overhead->span_ns = cpu->time_ns - first_ns;
+    if (is_memory) {
+        overhead->recorder_bytes = note->value > 0 ? (uint64_t)note->value : 0;
+        return;
     }
-    if (memory != NULL && memory->value > 0) {
-        overhead->recorder_bytes = (uint64_t)memory->value;
+    bool is_known = note->value > 0 && first_ns != 0 && note->time_ns > first_ns;
+    overhead->recorder_cpu_ns = is_known ? (uint64_t)note->value : 0;
+    overhead->span_ns = is_known ? note->time_ns - first_ns : 0;
+}
+
+/* The last note of an input counts. */
+static void find_recorders(struct ss_overhead *overheads, const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->notes.count; i++) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        const char *kind = ss_model_text(model, note->kind);
+        bool is_memory = strcmp(kind, "recorder-memory") == 0;
+        if (note->input < model->inputs.count && (is_memory || strcmp(kind, "recorder-cpu") == 0)) {
+            find_recorder(&overheads[note->input], model, note, is_memory);
+        }
     }
 }
 
-static bool is_of_operators(const struct ss_model *model, uint32_t track, uint32_t input)
+static bool is_of_operators(const struct ss_model *model, uint32_t track)
 {
     const struct ss_model_track *row = &model->tracks.data[track];
-    return row->input == input && row->kind == SS_TRACK_RANGES &&
+    return row->kind == SS_TRACK_RANGES &&
            strcmp(ss_model_text(model, row->name), ss_domain_torch) == 0;
 }
 
@@ -61,39 +61,38 @@ static void count_ranges(const struct ss_model *model, struct use *uses)
     }
 }
 
-static void find_operators(struct ss_overhead *overhead, const struct ss_model *model,
-                           uint32_t input)
+/* Of each input, the thread with most operators; the first of several. */
+static void find_operators(struct ss_overhead *overheads, const struct ss_model *model)
 {
-    struct ss_vec_of(struct use) uses = {0};
-    uint64_t most = 0;
-    ss_vec_resize(&uses, model->tracks.count);
-    memset(uses.data, 0, uses.count * sizeof *uses.data);
-    count_ranges(model, uses.data);
+    struct use *uses = ss_alloc_zero(model->tracks.count + 1, sizeof *uses);
+    uint64_t *most = ss_alloc_zero(model->inputs.count + 1, sizeof *most);
+    count_ranges(model, uses);
     for (uint32_t i = 1; i < model->tracks.count; i++) {
-        const struct use *use = &uses.data[i];
-        if (use->count <= most || use->last_ns <= use->first_ns ||
-            !is_of_operators(model, i, input)) {
+        const struct use *use = &uses[i];
+        uint32_t input = model->tracks.data[i].input;
+        if (input >= model->inputs.count || use->count <= most[input] ||
+            use->last_ns <= use->first_ns || !is_of_operators(model, i)) {
             continue;
         }
         const struct ss_model_note *cost =
             ss_program_fact(model, model->tracks.data[i].process, ss_fact_torch_operator_ns);
         if (cost != NULL && cost->value > 0) { /* of 1 in 2^halvings steps */
+            struct ss_overhead *overhead = &overheads[input];
             overhead->operators = use->count << (model->inputs.data[input].halvings & 31);
             overhead->operator_ns = (uint64_t)cost->value;
-            most = use->count;
             overhead->thread_ns = use->last_ns - use->first_ns;
+            most[input] = use->count;
         }
     }
-    ss_vec_fini(&uses);
+    ss_free(most);
+    ss_free(uses);
 }
 
-void ss_overhead_init(struct ss_overhead *overhead, const struct ss_model *model, uint32_t input)
+void ss_overheads_init(struct ss_overhead *overheads, const struct ss_model *model)
 {
-    *overhead = (struct ss_overhead){0};
-    find_recorder(overhead, model, input);
-    if (model->tracks.count > 0) {
-        find_operators(overhead, model, input);
-    }
+    memset(overheads, 0, model->inputs.count * sizeof *overheads);
+    find_recorders(overheads, model);
+    find_operators(overheads, model);
 }
 
 double ss_overhead_recorder_share(const struct ss_overhead *overhead)

@@ -20,8 +20,8 @@ struct ss_overhead {
                                       * last */
 };
 
-/* Only the input's ranges that are loaded count. */
-void ss_overhead_init(struct ss_overhead *overhead, const struct ss_model *model, uint32_t input);
+/* Of each input: `overheads` has model->inputs.count entries. Only ranges that are loaded count. */
+void ss_overheads_init(struct ss_overhead *overheads, const struct ss_model *model);
 /* Shares of one core and of the thread's time, 0 to 1; 0: unknown. */
 double ss_overhead_recorder_share(const struct ss_overhead *overhead);
 double ss_overhead_operators_share(const struct ss_overhead *overhead);

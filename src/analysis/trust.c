@@ -6,28 +6,44 @@
 #include "analysis/program_facts.h"
 #include "base/shared_names.h"
 
+/* Where the rows of an input begin and end in a table. Inputs are loaded one after the other, so
+ * that few rows of others, or none, lie between. */
+struct rows {
+    size_t first, end;
+};
+
+/* An input, its overhead, and its rows in the tables that grow with the number of inputs. */
+struct part {
+    uint32_t input;
+    struct ss_overhead overhead;
+    struct rows attributes, counts, notes, sources;
+};
+
 /* The newest value of an attribute; NULL when the recording has none. */
-static const struct ss_model_attribute *find_attribute(const struct ss_model *model, uint32_t input,
-                                                       const char *key)
+static const struct ss_model_attribute *find_attribute(const struct ss_model *model,
+                                                       const struct part *part, const char *key)
 {
-    for (size_t i = model->attributes.count; i-- > 0;) {
+    for (size_t i = part->attributes.end; i-- > part->attributes.first;) {
         const struct ss_model_attribute *attribute = &model->attributes.data[i];
-        if (attribute->input == input && strcmp(ss_model_text(model, attribute->key), key) == 0) {
+        if (attribute->input == part->input &&
+            strcmp(ss_model_text(model, attribute->key), key) == 0) {
             return attribute;
         }
     }
     return NULL;
 }
 
-static const char *attribute_text(const struct ss_model *model, uint32_t input, const char *key)
+static const char *attribute_text(const struct ss_model *model, const struct part *part,
+                                  const char *key)
 {
-    const struct ss_model_attribute *attribute = find_attribute(model, input, key);
+    const struct ss_model_attribute *attribute = find_attribute(model, part, key);
     return attribute != NULL && !attribute->is_integer ? ss_model_text(model, attribute->text) : "";
 }
 
-static int64_t attribute_integer(const struct ss_model *model, uint32_t input, const char *key)
+static int64_t attribute_integer(const struct ss_model *model, const struct part *part,
+                                 const char *key)
 {
-    const struct ss_model_attribute *attribute = find_attribute(model, input, key);
+    const struct ss_model_attribute *attribute = find_attribute(model, part, key);
     return attribute != NULL && attribute->is_integer ? attribute->integer : 0;
 }
 
@@ -37,11 +53,12 @@ static bool is_of_annotations(const struct ss_model *model, const struct ss_mode
            strcmp(ss_model_text(model, model->sources.data[row->source].name), "annotations") == 0;
 }
 
-static void sum_events(const struct ss_model *model, uint32_t input, struct ss_trust_input *out)
+static void sum_events(const struct ss_model *model, const struct part *part,
+                       struct ss_trust_input *out)
 {
-    for (size_t i = 0; i < model->counts.count; i++) {
+    for (size_t i = part->counts.first; i < part->counts.end; i++) {
         const struct ss_model_counts *row = &model->counts.data[i];
-        if (row->input == input && is_of_annotations(model, row)) {
+        if (row->input == part->input && is_of_annotations(model, row)) {
             out->events += row->totals.seen;
             out->events_dropped += row->totals.dropped;
         }
@@ -50,16 +67,18 @@ static void sum_events(const struct ss_model *model, uint32_t input, struct ss_t
 
 /* A source counts its ticks once and its threads per process: a row without a process that has
  * seen threads already holds their sum. */
-static void sum_counts(const struct ss_model *model, uint32_t input, struct ss_trust_input *out)
+static void sum_counts(const struct ss_model *model, const struct part *part,
+                       struct ss_trust_input *out)
 {
     bool has_sum = false;
-    for (size_t i = 0; i < model->counts.count; i++) {
+    for (size_t i = part->counts.first; i < part->counts.end; i++) {
         const struct ss_model_counts *row = &model->counts.data[i];
-        has_sum = has_sum || (row->input == input && row->process == 0 && row->totals.seen > 0);
+        has_sum =
+            has_sum || (row->input == part->input && row->process == 0 && row->totals.seen > 0);
     }
-    for (size_t i = 0; i < model->counts.count; i++) {
+    for (size_t i = part->counts.first; i < part->counts.end; i++) {
         const struct ss_model_counts *row = &model->counts.data[i];
-        if (row->input != input || is_of_annotations(model, row)) {
+        if (row->input != part->input || is_of_annotations(model, row)) {
             continue;
         }
         out->has_counts = true;
@@ -79,18 +98,21 @@ static void sum_counts(const struct ss_model *model, uint32_t input, struct ss_t
     }
 }
 
-static void sum_repairs(const struct ss_model *model, uint32_t input, struct ss_trust_input *out)
+static void sum_repairs(const struct ss_model *model, const struct part *part,
+                        struct ss_trust_input *out)
 {
-    for (size_t i = 0; i < model->notes.count; i++) {
+    for (size_t i = part->notes.first; i < part->notes.end; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
-        if (note->input == input && strcmp(ss_model_text(model, note->kind), "file-damage") == 0) {
+        if (note->input == part->input &&
+            strcmp(ss_model_text(model, note->kind), "file-damage") == 0) {
             out->repaired_places++;
             out->repaired_bytes += note->value > 0 ? (uint64_t)note->value : 0;
         }
     }
 }
 
-static void sum_devices(const struct ss_model *model, uint32_t input, struct ss_trust_input *out)
+static void sum_devices(const struct ss_model *model, const struct part *part,
+                        struct ss_trust_input *out)
 {
     static const char *const kinds[SS_TRUST_DEVICE_COUNTS] = {
         [SS_TRUST_KERNELS] = "gpu-kernels",
@@ -100,10 +122,10 @@ static void sum_devices(const struct ss_model *model, uint32_t input, struct ss_
         [SS_TRUST_UNRECORDED_KERNELS] = "gpu-launches-without-kernel",
         [SS_TRUST_LOST_RECORDS] = "gpu-lost-messages",
         [SS_TRUST_EARLY_WORKS] = "gpu-early-works"};
-    for (size_t i = 0; i < model->notes.count; i++) {
+    for (size_t i = part->notes.first; i < part->notes.end; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
         const char *kind = ss_model_text(model, note->kind);
-        for (int count = 0; note->input == input && count < SS_TRUST_DEVICE_COUNTS; count++) {
+        for (int count = 0; note->input == part->input && count < SS_TRUST_DEVICE_COUNTS; count++) {
             if (strcmp(kind, kinds[count]) == 0) {
                 out->has_device_counts = true;
                 out->device_counts[count] += note->value > 0 ? (uint64_t)note->value : 0;
@@ -112,11 +134,11 @@ static void sum_devices(const struct ss_model *model, uint32_t input, struct ss_
     }
 }
 
-static const char *first_torch_route(const struct ss_model *model, uint32_t input)
+static const char *first_torch_route(const struct ss_model *model, const struct part *part)
 {
-    for (size_t i = 0; i < model->notes.count; i++) {
+    for (size_t i = part->notes.first; i < part->notes.end; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
-        if (note->input == input && ss_program_fact_is(model, note, ss_fact_torch_route)) {
+        if (note->input == part->input && ss_program_fact_is(model, note, ss_fact_torch_route)) {
             return ss_program_fact_text(model, note).data; /* the end of the note's text */
         }
     }
@@ -142,11 +164,11 @@ static void set_why_no_marks(struct ss_trust *trust, const char *reason)
 }
 
 /* Why the rings of a process could not be created or read; NULL: no such process. */
-static const char *lost_annotations(const struct ss_model *model, uint32_t index)
+static const char *lost_annotations(const struct ss_model *model, const struct part *part)
 {
-    for (size_t i = 0; i < model->notes.count; i++) {
+    for (size_t i = part->notes.first; i < part->notes.end; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
-        if (note->input == index &&
+        if (note->input == part->input &&
             strcmp(ss_model_text(model, note->kind), "annotations-lost") == 0) {
             return ss_model_text(model, note->text);
         }
@@ -154,14 +176,15 @@ static const char *lost_annotations(const struct ss_model *model, uint32_t index
     return NULL;
 }
 
-static void find_absences(struct ss_trust *trust, const struct ss_model *model, uint32_t index)
+static void find_absences(struct ss_trust *trust, const struct ss_model *model,
+                          const struct part *part)
 {
-    for (size_t i = 0; i < model->sources.count; i++) {
+    for (size_t i = part->sources.first; i < part->sources.end; i++) {
         const struct ss_model_source *source = &model->sources.data[i];
         const char *name = ss_model_text(model, source->name);
         const char *reason = ss_model_text(model, source->reason);
         bool is_unavailable = source->status == SS_SOURCE_UNAVAILABLE;
-        if (source->input != index || !(is_unavailable || source->status == SS_SOURCE_OFF)) {
+        if (source->input != part->input || !(is_unavailable || source->status == SS_SOURCE_OFF)) {
             continue;
         }
         if (is_unavailable) { /* one that the user turned off is no loss to report */
@@ -171,12 +194,12 @@ static void find_absences(struct ss_trust *trust, const struct ss_model *model, 
             set_why_no_marks(trust, reason);
         }
     }
-    const char *lost = lost_annotations(model, index);
+    const char *lost = lost_annotations(model, part);
     if (lost != NULL) {
         leave_out(trust, "annotations", lost);
         set_why_no_marks(trust, lost);
     }
-    const char *missed = ss_program_missed_torch(model, index);
+    const char *missed = ss_program_missed_torch(model, part->input);
     if (missed != NULL) {
         leave_out(trust, "torch", missed);
         set_why_no_marks(trust, missed);
@@ -194,17 +217,19 @@ static void describe_import(const struct ss_model *model, const struct ss_model_
     out->skip_reason = ss_model_text(model, input->skipped.reason);
 }
 
-static void describe_input(const struct ss_model *model, uint32_t index, struct ss_trust_input *out)
+/* Long: one entry for each field. */
+static void describe_input(const struct ss_model *model, const struct part *part,
+                           struct ss_trust_input *out)
 {
-    const struct ss_model_input *input = &model->inputs.data[index];
+    const struct ss_model_input *input = &model->inputs.data[part->input];
     *out = (struct ss_trust_input){.path = ss_model_text(model, input->path),
                                    .kind = input->kind,
-                                   .command = attribute_text(model, index, "command"),
-                                   .hostname = attribute_text(model, index, "hostname"),
+                                   .command = attribute_text(model, part, "command"),
+                                   .hostname = attribute_text(model, part, "hostname"),
                                    .runtime = ss_model_text(model, input->runtime),
-                                   .torch_route = first_torch_route(model, index),
+                                   .torch_route = first_torch_route(model, part),
                                    .start_unix_ns =
-                                       attribute_integer(model, index, "start_realtime_ns"),
+                                       attribute_integer(model, part, "start_realtime_ns"),
                                    .requested_hz = input->rate_hz,
                                    .samples = input->samples,
                                    .clock = model->clock_domains.data[input->clock_domain],
@@ -221,15 +246,15 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
     }
     out->processes = input->processes;
     out->threads = input->threads;
-    sum_counts(model, index, out);
+    sum_counts(model, part, out);
     if (input->kind == SS_INPUT_IMPORT) {
         out->events = summary->events;
     } else {
-        sum_events(model, index, out);
+        sum_events(model, part, out);
     }
-    sum_repairs(model, index, out);
-    sum_devices(model, index, out);
-    ss_overhead_init(&out->overhead, model, index);
+    sum_repairs(model, part, out);
+    sum_devices(model, part, out);
+    out->overhead = part->overhead;
     if (out->due > 0 && out->requested_hz > 0) {
         out->achieved_hz = out->requested_hz * (double)out->done / (double)out->due;
     }
@@ -279,17 +304,17 @@ static void add_problem(struct ss_trust *trust, enum ss_trust_problem_kind kind,
 }
 
 /* "" when there was a readable Python: then sampling itself yielded nothing. */
-static const char *why_no_samples(const struct ss_model *model, uint32_t index)
+static const char *why_no_samples(const struct ss_model *model, const struct part *part)
 {
-    for (size_t i = 0; i < model->notes.count; i++) {
+    for (size_t i = part->notes.first; i < part->notes.end; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
-        if (note->input == index &&
+        if (note->input == part->input &&
             strcmp(ss_model_text(model, note->kind), "python-unreadable") == 0) {
             return ss_model_text(model, note->text);
         }
     }
-    return model->inputs.data[index].runtime == 0 &&
-                   model->inputs.data[index].kind == SS_INPUT_TRACE
+    return model->inputs.data[part->input].runtime == 0 &&
+                   model->inputs.data[part->input].kind == SS_INPUT_TRACE
                ? "no program that ran was a Python that stepscope reads (CPython 3.8 to 3.14)"
                : "";
 }
@@ -300,9 +325,10 @@ static bool may_lack_samples(const struct ss_model *model, const struct ss_model
            model->weight != SS_WEIGHT_SAMPLES;
 }
 
-static void find_problems(struct ss_trust *trust, const struct ss_model *model, uint32_t index)
+static void find_problems(struct ss_trust *trust, const struct ss_model *model,
+                          const struct part *part)
 {
-    const struct ss_model_input *input = &model->inputs.data[index];
+    const struct ss_model_input *input = &model->inputs.data[part->input];
     const char *path = ss_model_text(model, input->path);
     const struct ss_trace_summary *summary = &input->summary;
     if (input->kind == SS_INPUT_TRACE && (summary->damaged_units > 0 || summary->lost_bytes > 0)) {
@@ -315,10 +341,10 @@ static void find_problems(struct ss_trust *trust, const struct ss_model *model, 
     } else if (input->skipped.is_cut) {
         add_problem(trust, SS_PROBLEM_CUT, path, "");
     }
-    for (size_t i = 0; i < model->sources.count; i++) {
+    for (size_t i = part->sources.first; i < part->sources.end; i++) {
         const struct ss_model_source *source = &model->sources.data[i];
         const char *name = ss_model_text(model, source->name);
-        if (source->input != index) {
+        if (source->input != part->input) {
             continue;
         }
         if (source->status == SS_SOURCE_FAILED) {
@@ -327,16 +353,16 @@ static void find_problems(struct ss_trust *trust, const struct ss_model *model, 
             add_problem(trust, SS_PROBLEM_UNAVAILABLE, path, ss_model_text(model, source->reason));
         }
     }
-    for (size_t i = 0; i < model->notes.count; i++) {
+    for (size_t i = part->notes.first; i < part->notes.end; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
-        if (note->input == index &&
+        if (note->input == part->input &&
             strcmp(ss_model_text(model, note->kind), "recording-ended") == 0 &&
             strcmp(ss_model_text(model, note->text), "failed") == 0) {
             add_problem(trust, SS_PROBLEM_FAILED, path, "it ended before the program did");
         }
     }
     if (input->samples == 0 && trust->selection->filtered == 0 && !may_lack_samples(model, input)) {
-        add_problem(trust, SS_PROBLEM_NO_SAMPLES, path, why_no_samples(model, index));
+        add_problem(trust, SS_PROBLEM_NO_SAMPLES, path, why_no_samples(model, part));
     }
 }
 
@@ -383,22 +409,55 @@ static void add_up(struct ss_trust_input *all, const struct ss_trust_input *one)
     all->requested_hz = all->requested_hz == one->requested_hz ? all->requested_hz : 0;
 }
 
+/* --- parts ------------------------------------------------------------------------------------ */
+
+#define FIND_ROWS(parts, model, table)                                                             \
+    for (size_t i_ = 0; i_ < (model)->table.count; i_++) {                                         \
+        uint32_t input_ = (model)->table.data[i_].input;                                           \
+        struct rows *rows_ = input_ < (model)->inputs.count ? &(parts)[input_].table : NULL;       \
+        if (rows_ != NULL) { /* else of a file that could not be loaded */                         \
+            rows_->first = rows_->end == 0 ? i_ : rows_->first;                                    \
+            rows_->end = i_ + 1;                                                                   \
+        }                                                                                          \
+    }
+
+/* By input; freed with ss_free. */
+static struct part *find_parts(const struct ss_model *model)
+{
+    size_t count = model->inputs.count;
+    struct part *parts = ss_alloc_zero(count + 1, sizeof *parts);
+    struct ss_overhead *overheads = ss_alloc_zero(count + 1, sizeof *overheads);
+    ss_overheads_init(overheads, model);
+    for (uint32_t i = 0; i < count; i++) {
+        parts[i].input = i;
+        parts[i].overhead = overheads[i];
+    }
+    FIND_ROWS(parts, model, attributes);
+    FIND_ROWS(parts, model, counts);
+    FIND_ROWS(parts, model, notes);
+    FIND_ROWS(parts, model, sources);
+    ss_free(overheads);
+    return parts;
+}
+
 void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;
     *trust = (struct ss_trust){.selection = selection, .skipped_files = model->skipped_files};
+    struct part *parts = find_parts(model);
     for (uint32_t i = 0; i < model->inputs.count; i++) {
         struct ss_trust_input one;
-        describe_input(model, i, &one);
+        describe_input(model, &parts[i], &one);
         if (i == 0) {
             trust->all = one;
         } else {
             add_up(&trust->all, &one);
         }
         ss_vec_push(&trust->inputs, one);
-        find_problems(trust, model, i);
-        find_absences(trust, model, i);
+        find_problems(trust, model, &parts[i]);
+        find_absences(trust, model, &parts[i]);
     }
+    ss_free(parts);
     find_warnings(trust, model, true);
     find_warnings(trust, model, false);
     find_missing_ranks(trust, model);

@@ -68,7 +68,8 @@ static void end_recording(const char *path, struct ss_model *model, struct ss_ov
     ss_model_init(model);
     MUST(ss_model_add_input(model, path, &load, must_err));
     unlink(path);
-    ss_overhead_init(overhead, model, 0);
+    assert_int_equal(model->inputs.count, 1);
+    ss_overheads_init(overhead, model);
 }
 
 static void test_costs_add_up(void **state)
