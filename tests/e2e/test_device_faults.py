@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from busy import unless_busy
 from test_gpu import record  # noqa: F401
 
 DEVICE = ["--devices", "2", "--duration", "*layer*=1ms,*slow_scan*=20ms", "--pageable", "1000"]
@@ -32,12 +33,14 @@ def train(record, stepscope):  # noqa: F811
 
 
 @pytest.mark.parametrize("fault, rule, least_ms", PLANTED)
+@unless_busy
 def test_a_planted_fault_is_named_first(train, fault, rule, least_ms):
     advice = train(fault)[1]["advice"]
     assert advice and advice[0]["rule"] == rule
     assert advice[0]["recoverable_ns"] >= least_ms * 1e6
 
 
+@unless_busy
 def test_a_late_rank_is_named_first(train):
     """Its device has twice the kernels before each collective."""
     recording, report = train("late")
@@ -49,6 +52,7 @@ def test_a_late_rank_is_named_first(train):
 
 
 @pytest.mark.parametrize("fault", ["healthy", "ranks"])
+@unless_busy
 def test_a_healthy_training_is_blamed_for_nothing(train, fault):
     """But for the machine that it ran on."""
     _, report = train(fault)

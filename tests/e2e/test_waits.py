@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the training thread waits for is named, with its line and the holder of the GIL."""
 
-import contextlib
 import json
-import os
 import pathlib
 import sys
 
 import pytest
+from busy import is_busy, unless
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "waits.py"
 pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -33,7 +32,7 @@ def recording(stepscope, tmp_path_factory):
     done = stepscope("record", "-q", "-r", 400, "-o", trace, "--", sys.executable, PROGRAM, folder,
                      "Nothing", *HOLDERS, *WAITS)
     result = json.loads(done.stdout.splitlines()[-1])
-    result["is_busy"] = os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0))
+    result["is_busy"] = is_busy()
     return trace, result
 
 
@@ -46,17 +45,6 @@ def advice_of(stepscope, recording, name):
     advice = document["training"]["advice"]
     is_busy = result["is_busy"] or any(one["rule"] == "busy-machine" for one in advice)
     return result[name], [one for one in advice if one["rule"] != "busy-machine"], is_busy
-
-
-@contextlib.contextmanager
-def unless(is_busy):
-    """A program that waits for a core as well waits for other things in another share of its time."""
-    try:
-        yield
-    except AssertionError:
-        if is_busy:
-            pytest.skip("other programs use the cores")
-        raise
 
 
 def source_of(line):
