@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 install(TARGETS stepscope RUNTIME DESTINATION bin)
 install(TARGETS stepscope_reader stepscope_runtime EXPORT stepscope
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(TARGETS stepscope_preload LIBRARY DESTINATION libexec/stepscope)
+install(TARGETS stepscope_preload stepscope_rocm LIBRARY DESTINATION libexec/stepscope)
 install(FILES "${CMAKE_SOURCE_DIR}/src/inject/python/sitecustomize.py"
   DESTINATION libexec/stepscope/python)
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/include/stepscope" DESTINATION include

@@ -114,13 +114,14 @@ static int compare_instances(const void *left, const void *right)
     return a->range < b->range ? -1 : a->range > b->range;
 }
 
-/* Calls of a device's runtime or driver, by the category of their names. */
+/* Calls of a device's runtime, and of RCCL, by the category of their names. */
 static void add_calls(struct building *building, const struct ss_selection *selection)
 {
     const struct ss_model *model = building->model;
     bool *is_call = ss_alloc_zero(model->names.count + 1, sizeof *is_call);
     for (size_t i = 1; i < model->names.count; i++) {
-        is_call[i] = strcmp(ss_model_text(model, model->names.data[i].category), "runtime") == 0;
+        const char *category = ss_model_text(model, model->names.data[i].category);
+        is_call[i] = strcmp(category, "runtime") == 0 || strcmp(category, "rccl") == 0;
     }
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];

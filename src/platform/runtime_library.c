@@ -78,6 +78,11 @@ bool ss_mpi_preload_find(char *path, size_t size)
     return find_in_libexec(SS_MPI_PRELOAD, path, size);
 }
 
+bool ss_rocm_tool_find(char *path, size_t size)
+{
+    return find_in_libexec(SS_ROCM_TOOL, path, size);
+}
+
 bool ss_python_folder_find(char *path, size_t size)
 {
     static const char *const candidates[] = {"libexec/python", "../libexec/stepscope/python"};

@@ -42,14 +42,14 @@ static uint32_t track_of(struct ss_device_tracks *devices, uint32_t tid)
 static struct ss_device_name *call_of(struct ss_device_tracks *devices, uint32_t number,
                                       uint32_t domain)
 {
+    static const char *const categories[SS_DEVICE_DOMAINS] = {"runtime", "driver", "rccl"};
     struct ss_device_name *text = &devices->texts.data[number < devices->texts.count ? number : 0];
     if (text->calls[domain] == 0) {
         struct ss_strview shown = ss_device_text_of(devices, number);
         shown = shown.length > 0 ? shown : ss_strview_of("<unknown call>");
         text->type = ss_device_call_type(shown);
         text->calls[domain] = ss_annotation_tracks_put_name(
-            devices->tracks, shown,
-            ss_strview_of(domain == SS_DEVICE_RUNTIME ? "runtime" : "driver"), text->type);
+            devices->tracks, shown, ss_strview_of(categories[domain]), text->type);
     }
     return text;
 }

@@ -13,10 +13,10 @@
 #include "trace/event_fields.h"
 
 struct ss_device_name {
-    uint32_t text;           /* of context->names.texts */
-    uint32_t kernel;         /* name of the trace; 0: not defined yet */
-    uint32_t calls[2];       /* by domain */
-    enum ss_event_type type; /* of calls */
+    uint32_t text;                     /* of context->names.texts */
+    uint32_t kernel;                   /* name of the trace; 0: not defined yet */
+    uint32_t calls[SS_DEVICE_DOMAINS]; /* by domain */
+    enum ss_event_type type;           /* of calls */
 };
 
 struct ss_device_unit {

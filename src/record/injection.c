@@ -61,6 +61,15 @@ static void find_python(const struct ss_record_options *options, struct ss_injec
     }
 }
 
+/* A list of libraries has colons as separators. */
+static void find_rocm(struct ss_injection *injection)
+{
+    if (!ss_rocm_tool_find(injection->rocm, sizeof injection->rocm) ||
+        strchr(injection->rocm, ':') != NULL) {
+        injection->rocm[0] = '\0';
+    }
+}
+
 static void find_torch(const struct ss_record_options *options, struct ss_injection *injection)
 {
     find_preload(options, injection);
@@ -91,6 +100,7 @@ void ss_injection_find(const struct ss_record_options *options, const char *ring
         injection->is_off = false;
         find_torch(options, injection);
         find_mpi(options, injection);
+        find_rocm(injection);
     }
 }
 

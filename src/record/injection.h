@@ -27,6 +27,7 @@ struct ss_injection {
     char mpi[4096];
     char no_mpi[4352];
     char torch[256];
+    char rocm[4096]; /* rocm.so; "": it is not installed */
 };
 
 /* `rings`: the ring directory; "": none. */

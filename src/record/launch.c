@@ -38,6 +38,8 @@ static const char *value_of(char letter, const struct ss_record_options *options
         return values->preload[0] != '\0' ? values->preload : NULL;
     case 'm':
         return values->mpi[0] != '\0' ? values->mpi : NULL;
+    case 'a':
+        return options->gpu != NULL && values->rocm[0] != '\0' ? values->rocm : NULL;
     case 'y':
         return values->python[0] != '\0' ? values->python : NULL;
     case 't':

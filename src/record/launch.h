@@ -38,6 +38,7 @@ struct ss_program_environment {
     const char *library; /* libstepscope, for programs to load; "": none */
     const char *preload; /* preload.so; "": not requested, or none */
     const char *mpi;     /* mpi.so; "": not requested, or none */
+    const char *rocm;    /* rocm.so; "": it is not installed */
     const char *python;  /* the folder for PYTHONPATH; "": not requested, or none */
     const char *torch;   /* what to record of PyTorch; "": nothing */
 };

@@ -269,6 +269,7 @@ static enum ss_status launch(struct session *session, const struct ss_program_si
                                             .library = injection->is_off ? "" : injection->library,
                                             .preload = injection->preload,
                                             .mpi = injection->mpi,
+                                            .rocm = injection->rocm,
                                             .python = injection->python,
                                             .torch = injection->torch};
     SS_TRY(ss_launch_prepare(session->options, signals, &values, session->shared, &launch, err));

@@ -117,14 +117,19 @@ struct ss_device_work_message {
     uint32_t grid[3], block[3];
     uint32_t graph;
     uint32_t from_device, to_device; /* of copies between devices */
-    uint32_t unused_too;
+    uint32_t scratch;                /* of a kernel: private bytes of a thread in device memory */
     uint64_t graph_node;
     uint64_t bytes;
 };
 
-enum ss_device_domain { SS_DEVICE_RUNTIME, SS_DEVICE_DRIVER };
+enum ss_device_domain {
+    SS_DEVICE_RUNTIME,
+    SS_DEVICE_DRIVER,
+    SS_DEVICE_COMMUNICATION, /* RCCL */
+    SS_DEVICE_DOMAINS
+};
 
-/* A call of the device's runtime or driver on a thread of the program. */
+/* A call of a device's runtime, driver or library on a thread of the program. */
 struct ss_device_call_message {
     struct ss_device_message head;
     uint64_t begin_ns, end_ns;

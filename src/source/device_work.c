@@ -47,7 +47,7 @@ static bool take_call(struct ss_device_reading *reading, const void *message, si
 {
     const struct ss_device_call_message *call = message;
     bool is_good = bytes == sizeof *call && is_text(reading, call->name) &&
-                   call->domain <= SS_DEVICE_DRIVER && call->begin_ns <= call->end_ns &&
+                   call->domain < SS_DEVICE_DOMAINS && call->begin_ns <= call->end_ns &&
                    call->end_ns <= INT64_MAX;
     if (is_good) {
         reading->sink.call(reading->sink.context, call);
@@ -59,7 +59,7 @@ static bool take_launch(struct ss_device_reading *reading, const void *message, 
 {
     const struct ss_device_launch_message *launch = message;
     bool is_good = bytes == sizeof *launch && is_text(reading, launch->name) &&
-                   is_text(reading, launch->stack) && launch->domain <= SS_DEVICE_DRIVER &&
+                   is_text(reading, launch->stack) && launch->domain < SS_DEVICE_DOMAINS &&
                    launch->begin_ns <= launch->end_ns && launch->end_ns <= INT64_MAX;
     if (is_good) {
         reading->sink.launch(reading->sink.context, launch);

@@ -517,10 +517,11 @@ GETENV = re.compile(r"(?<![\w.>])(?:secure_)?getenv\s*\(")
 
 def check_getenv(files):
     """Every variable of ours stands in base/env.def, so only base/env reads them. The recorder
-    looks at the program's: launcher variables, and names that the user writes into -o. preload.c
-    and forward.c are in processes of any kind and have nothing of ours."""
+    looks at the program's: launcher variables, and names that the user writes into -o. preload.c,
+    forward.c and entry.c are in processes of any kind and have nothing of ours."""
     for path, text in files.items():
-        if (path not in ("src/base/env.c", "src/inject/preload.c", "src/inject/mpi/forward.c")
+        if (path not in ("src/base/env.c", "src/inject/preload.c", "src/inject/mpi/forward.c",
+                         "src/inject/rocm/entry.c")
                 and folder_of(path) not in (None, "record")
                 and GETENV.search(code_only(text))):
             yield f"{path}: getenv is for base/env only; declare the variable in base/env.def"

@@ -23,6 +23,7 @@
 #include "inject/cupti/launch_stack.h"
 #include "inject/cupti/launches.h"
 #include "inject/cupti/pool.h"
+#include "inject/cupti/records.h"
 #include "inject/cupti/writer.h"
 #include "inject/nccl/operations.h"
 
@@ -350,7 +351,8 @@ static void start(void)
     ss_cupti_pool_init(collector.cupti.version >= NONE_TAKEN_FROM, collector.settings.buffers);
     ss_launches_init(&collector.cupti, collector.settings.level >= SS_CUPTI_FULL);
     struct ss_cupti_writer_hooks hooks = {.is_on = is_on, .describe = describe};
-    if (!ss_cupti_writer_start(&collector.cupti, &hooks, problem, sizeof problem)) {
+    if (!ss_cupti_writer_start(ss_cupti_interface(&collector.cupti), collector.cupti.version,
+                               &hooks, problem, sizeof problem)) {
         set_fact(ss_fact_gpu_problem, problem);
         return;
     }

@@ -34,6 +34,8 @@ struct ss_cupti_event {
     uint64_t name;     /* address of a text; 0: none. Of a kernel or a device */
     uint32_t function; /* of a call: its number in the domain */
     uint64_t overhead_ns;
+    /* Of rocprofiler-sdk, whose numbers the writer replaces by ours; 0: unknown. */
+    uint64_t agent, other_agent, queue, external;
 };
 
 /* `bytes`: from the record to the end of the buffer's valid part. */

@@ -1,31 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject/cupti/launches.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "annot/process.h"
 #include "annot/stamp.h"
-#include "annot/thread.h"
 #include "base/device_api.h"
 #include "inject/cupti/graph_nodes.h"
 #include "inject/cupti/launch_stack.h"
-#include "inject/cupti/pool.h"
 #include "inject/cupti/texts.h"
 
 enum {
-    QUEUE = 32768,         /* launches of a thread that wait for the writer; a power of two */
     MOST_FUNCTIONS = 2048, /* numbers of functions in a domain */
     DOMAINS = 3
 };
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-static _Atomic uint32_t epoch; /* how often the callbacks were switched */
-static _Atomic bool is_enabled;
 static const struct ss_cupti *functions;
 static bool is_launch[DOMAINS][MOST_FUNCTIONS];
 static uint32_t name_of[DOMAINS][MOST_FUNCTIONS]; /* texts; 0: not needed yet */
@@ -75,8 +66,7 @@ void ss_launches_init(const struct ss_cupti *cupti, bool with_allocations)
 
 void ss_launches_enable(const struct ss_cupti *cupti, void *subscriber, bool on)
 {
-    atomic_fetch_add_explicit(&epoch, 1, memory_order_relaxed);
-    atomic_store_explicit(&is_enabled, on, memory_order_relaxed);
+    ss_launches_switch(on);
     for (int domain = 0; domain < DOMAINS; domain++) {
         for (uint32_t function = 1; function < MOST_FUNCTIONS; function++) {
             if (is_launch[domain][function]) {
@@ -108,109 +98,12 @@ bool ss_launches_is_launch(int domain, uint32_t function)
            is_launch[domain][function];
 }
 
-/* --- threads ---------------------------------------------------------------------------------- */
-
-enum { FREE, USED, LEFT /* its thread has ended; free once it is drained */ };
-
-struct launcher {
-    struct launcher *next;
-    _Atomic int state;
-    _Atomic uint32_t head, tail; /* head: written by the thread, tail: by the writer */
-    struct ss_launch_stacks *stacks;
-    uint32_t thread;
-    uint32_t outer, stack; /* the open call of the runtime, 0: none; the stack of the open calls */
-    uint32_t epoch;
-    uint32_t last;        /* correlation of the last call */
-    bool is_captured;     /* the open call made a node of a graph */
-    uint64_t begin_ns[2]; /* of the outer and the nested call */
-    struct ss_launch queue[QUEUE];
-};
-
-static _Atomic(struct launcher *) launchers;
-static _Thread_local struct launcher *own;
-static pthread_key_t end_of_thread;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static _Atomic uint64_t lost;
-
-static void on_thread_end(void *launcher)
-{
-    struct launcher *left = launcher;
-    ss_launch_stacks_free(left->stacks);
-    left->stacks = NULL;
-    own = NULL;
-    atomic_store_explicit(&left->state, LEFT, memory_order_release);
-}
-
-static void make_key(void)
-{
-    pthread_key_create(&end_of_thread, on_thread_end);
-}
-
-static struct launcher *reuse_launcher(void)
-{
-    for (struct launcher *at = atomic_load_explicit(&launchers, memory_order_acquire); at != NULL;
-         at = at->next) {
-        int wanted = FREE;
-        if (atomic_compare_exchange_strong_explicit(&at->state, &wanted, USED, memory_order_acquire,
-                                                    memory_order_relaxed)) {
-            return at;
-        }
-    }
-    return NULL;
-}
-
-static struct launcher *make_launcher(void)
-{
-    struct launcher *made =
-        mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (made == MAP_FAILED) {
-        return NULL;
-    }
-    atomic_store_explicit(&made->state, USED, memory_order_relaxed);
-    made->next = atomic_load_explicit(&launchers, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&launchers, &made->next, made,
-                                                  memory_order_release, memory_order_relaxed)) {
-    }
-    return made;
-}
-
-static struct launcher *find_launcher(void)
-{
-    pthread_once(&once, make_key);
-    struct launcher *launcher = reuse_launcher();
-    launcher = launcher != NULL ? launcher : make_launcher();
-    if (launcher != NULL) {
-        launcher->thread = (uint32_t)ss_thread_tid();
-        launcher->outer = 0;
-        pthread_setspecific(end_of_thread, launcher);
-        own = launcher;
-    }
-    return launcher;
-}
-
 /* --- the callback ----------------------------------------------------------------------------- */
 
-static void put(struct launcher *launcher, const struct ss_launch *launch)
-{
-    uint32_t head = atomic_load_explicit(&launcher->head, memory_order_relaxed);
-    /* Pairs with the release of drain_launcher. */
-    uint32_t waiting = head - atomic_load_explicit(&launcher->tail, memory_order_acquire);
-    if (waiting >= QUEUE) {
-        atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
-        return;
-    }
-    launcher->queue[head % QUEUE] = *launch;
-    /* Pairs with the acquire of drain_launcher. */
-    atomic_store_explicit(&launcher->head, head + 1, memory_order_release);
-    if (waiting == QUEUE / 2) {
-        ss_cupti_pool_wake();
-    }
-}
-
-static void on_enter(struct launcher *launcher, int domain,
+static void on_enter(struct ss_launcher *launcher, int domain,
                      const struct ss_cupti_callback_data *data)
 {
-    uint32_t now = atomic_load_explicit(&epoch, memory_order_relaxed);
+    uint32_t now = ss_launches_epoch();
     if (launcher->epoch != now) { /* ends may have passed unobserved */
         launcher->epoch = now;
         launcher->outer = launcher->last = 0;
@@ -226,7 +119,7 @@ static void on_enter(struct launcher *launcher, int domain,
 }
 
 /* A call whose begin was not observed, because the callbacks were just switched on, is left out. */
-static void on_leave(struct launcher *launcher, int domain, uint32_t function,
+static void on_leave(struct ss_launcher *launcher, int domain, uint32_t function,
                      const struct ss_cupti_callback_data *data)
 {
     bool is_nested = domain == SS_CUPTI_DOMAIN_DRIVER && launcher->outer != 0;
@@ -242,8 +135,7 @@ static void on_leave(struct launcher *launcher, int domain, uint32_t function,
                                    .domain = (uint8_t)domain,
                                    .is_captured = launcher->is_captured,
                                    .outer = is_nested ? launcher->outer : 0};
-        put(launcher, &launch);
-        launcher->last = data->correlation;
+        ss_launcher_put(launcher, &launch);
     }
     *begin_ns = 0;
     launcher->outer = is_nested ? launcher->outer : 0;
@@ -252,7 +144,7 @@ static void on_leave(struct launcher *launcher, int domain, uint32_t function,
 /* The call that is open captures; a program may also add nodes by themselves. */
 static void on_node(uint32_t function, const struct ss_cupti_resource_data *data)
 {
-    struct launcher *launcher = own != NULL ? own : find_launcher();
+    struct ss_launcher *launcher = ss_launcher_own();
     if (data->descriptor == NULL || launcher == NULL) {
         return;
     }
@@ -260,8 +152,7 @@ static void on_node(uint32_t function, const struct ss_cupti_resource_data *data
         ss_graph_node_cloned(functions, data->descriptor);
         return;
     }
-    bool is_open = launcher->begin_ns[0] != 0 &&
-                   launcher->epoch == atomic_load_explicit(&epoch, memory_order_relaxed);
+    bool is_open = launcher->begin_ns[0] != 0 && launcher->epoch == ss_launches_epoch();
     launcher->is_captured = is_open;
     ss_graph_node_made(functions, data->descriptor,
                        is_open ? launcher->stack : ss_launch_stack(&launcher->stacks));
@@ -278,57 +169,14 @@ void ss_launches_callback(void *user, int domain, uint32_t function, const void 
     if (!ss_launches_is_launch(domain, function) || *owner != ss_process_pid()) {
         return;
     }
-    struct launcher *launcher = own != NULL ? own : find_launcher();
+    struct ss_launcher *launcher = ss_launcher_own();
     if (launcher == NULL) {
-        atomic_fetch_add_explicit(&lost, call->site == SS_CUPTI_EXITS, memory_order_relaxed);
+        if (call->site == SS_CUPTI_EXITS) {
+            ss_launches_lose();
+        }
     } else if (call->site == SS_CUPTI_ENTERS) {
         on_enter(launcher, domain, call);
     } else {
         on_leave(launcher, domain, function, call);
     }
-}
-
-/* --- the writer ------------------------------------------------------------------------------- */
-
-static uint32_t drain_launcher(struct launcher *launcher,
-                               void (*visit)(void *context, const struct ss_launch *launch),
-                               void *context)
-{
-    uint32_t tail = atomic_load_explicit(&launcher->tail, memory_order_relaxed);
-    uint32_t head = atomic_load_explicit(&launcher->head, memory_order_acquire);
-    uint32_t count = head - tail;
-    for (; tail != head; tail++) {
-        visit(context, &launcher->queue[tail % QUEUE]);
-    }
-    atomic_store_explicit(&launcher->tail, tail, memory_order_release);
-    return count;
-}
-
-uint32_t ss_launches_drain(void (*visit)(void *context, const struct ss_launch *launch),
-                           void *context)
-{
-    uint32_t count = 0;
-    for (struct launcher *at = atomic_load_explicit(&launchers, memory_order_acquire); at != NULL;
-         at = at->next) {
-        int left = LEFT; /* read before the queue: a thread that has left adds nothing */
-        bool is_left = atomic_load_explicit(&at->state, memory_order_acquire) == LEFT;
-        count += drain_launcher(at, visit, context);
-        if (is_left) {
-            atomic_compare_exchange_strong_explicit(&at->state, &left, FREE, memory_order_release,
-                                                    memory_order_relaxed);
-        }
-    }
-    return count;
-}
-
-uint32_t ss_launches_last(void)
-{
-    bool is_current = own != NULL && atomic_load_explicit(&is_enabled, memory_order_relaxed) &&
-                      own->epoch == atomic_load_explicit(&epoch, memory_order_relaxed);
-    return is_current ? own->last : 0;
-}
-
-uint64_t ss_launches_lost(void)
-{
-    return atomic_load_explicit(&lost, memory_order_relaxed);
 }

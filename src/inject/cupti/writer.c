@@ -13,8 +13,8 @@
 #include "inject/cupti/clock.h"
 #include "inject/cupti/decode.h"
 #include "inject/cupti/graph_nodes.h"
+#include "inject/cupti/launch_queue.h"
 #include "inject/cupti/launch_stack.h"
-#include "inject/cupti/launches.h"
 #include "inject/cupti/output.h"
 #include "inject/cupti/pool.h"
 #include "inject/cupti/texts.h"
@@ -26,7 +26,7 @@ static const uint64_t urgent_period_ns = UINT64_C(40000000);
 static const uint64_t urgent_ns = UINT64_C(1000000000);
 
 static struct {
-    const struct ss_cupti *cupti;
+    const struct ss_device_interface *interface;
     struct ss_cupti_writer_hooks hooks;
     struct ss_cupti_output output;
     struct ss_cupti_clock clock;
@@ -116,7 +116,7 @@ static void read_clocks(void)
     uint64_t least_ns = UINT64_MAX;
     for (int i = 0; i < 5 && ss_cupti_writer_is_calibrated(); i++) {
         uint64_t theirs = 0, before_ns = ss_stamp_monotonic_ns();
-        if (writer.cupti->GetTimestamp(&theirs) != SS_CUPTI_OK) {
+        if (!writer.interface->read_clock(&theirs)) {
             return;
         }
         uint64_t took_ns = ss_stamp_monotonic_ns() - before_ns;
@@ -135,13 +135,9 @@ static void add_to(_Atomic uint64_t *count, uint64_t amount)
     atomic_fetch_add_explicit(count, amount, memory_order_relaxed);
 }
 
-/* Reading resets CUPTI's count. No lock is held: CUPTI may hold its own in the callbacks. */
 static void count_losses(void)
 {
-    size_t dropped = 0;
-    if (writer.cupti->ActivityGetNumDroppedRecords(NULL, 0, &dropped) == SS_CUPTI_OK) {
-        add_to(&header()->dropped_records, dropped);
-    }
+    add_to(&header()->dropped_records, writer.interface->take_dropped());
     atomic_store_explicit(&header()->refused_buffers, ss_cupti_pool_refused(),
                           memory_order_relaxed);
     atomic_store_explicit(&header()->lost_launches, ss_launches_lost(), memory_order_relaxed);
@@ -165,11 +161,11 @@ static void write_launch(void *context, const struct ss_launch *launch)
         .thread = launch->thread,
         .correlation = launch->correlation,
         .stack = launch->stack,
-        .name = ss_launches_name(writer.cupti, launch->domain, launch->function),
+        .name = writer.interface->function_name(launch->domain, launch->function),
         .flags = (launch->outer != 0 ? SS_DEVICE_LAUNCH_NESTED : 0) |
                  (launch->is_captured ? SS_DEVICE_LAUNCH_CAPTURED : 0),
         .outer = launch->outer,
-        .domain = launch->domain == SS_CUPTI_DOMAIN_RUNTIME ? SS_DEVICE_RUNTIME : SS_DEVICE_DRIVER};
+        .domain = writer.interface->ring_domain(launch->domain)};
     if (!is_before_window(launch->end_ns)) {
         ss_cupti_output_put(&writer.output, &message.head, sizeof message);
     }
@@ -193,16 +189,13 @@ static void to_our_clock(uint64_t *begin_ns, uint64_t *end_ns)
 static bool complete(struct ss_cupti_event *event)
 {
     uint64_t end_ns = UINT64_MAX;
+    writer.interface->complete(&writer.output, event);
     if (event->message.head.kind == SS_DEVICE_WORK) {
         struct ss_device_work_message *work = &event->message.work;
-        work->name = ss_cupti_output_name(&writer.output, event->name);
         to_our_clock(&work->begin_ns, &work->end_ns);
         end_ns = work->end_ns;
     } else if (event->message.head.kind == SS_DEVICE_CALL) {
         struct ss_device_call_message *call = &event->message.call;
-        int domain =
-            call->domain == SS_DEVICE_RUNTIME ? SS_CUPTI_DOMAIN_RUNTIME : SS_CUPTI_DOMAIN_DRIVER;
-        call->name = ss_launches_name(writer.cupti, domain, event->function);
         to_our_clock(&call->begin_ns, &call->end_ns);
         end_ns = call->end_ns;
     } else if (event->message.head.kind == SS_DEVICE_WAIT) {
@@ -218,8 +211,6 @@ static bool complete(struct ss_cupti_event *event)
     } else if (event->message.head.kind == SS_DEVICE_POOL) {
         event->message.pool.time_ns = our_time(event->message.pool.time_ns);
         end_ns = event->message.pool.time_ns;
-    } else if (event->message.head.kind == SS_DEVICE_DEVICE) {
-        event->message.device.name = ss_cupti_output_name(&writer.output, event->name);
     }
     return !is_before_window(end_ns);
 }
@@ -227,7 +218,7 @@ static bool complete(struct ss_cupti_event *event)
 static void write_record(const void *record, size_t bytes)
 {
     struct ss_cupti_event event;
-    switch (ss_cupti_decode(record, bytes, &event)) {
+    switch (writer.interface->decode(record, bytes, &event)) {
     case SS_CUPTI_DECODED:
         if (complete(&event)) {
             ss_cupti_output_put(&writer.output, &event.message.head, event.bytes);
@@ -248,8 +239,7 @@ static void write_record(const void *record, size_t bytes)
 static void write_buffer(struct ss_cupti_full *full)
 {
     void *record = NULL;
-    while (writer.cupti->ActivityGetNextRecord(full->bytes, full->valid, &record) == SS_CUPTI_OK &&
-           record != NULL) {
+    while (writer.interface->next_record(full->bytes, full->valid, &record)) {
         size_t at = (size_t)((uint8_t *)record - full->bytes);
         if (at >= full->valid) {
             break;
@@ -334,7 +324,7 @@ static void flush(void)
     writer.flushed_ns = now_ns;
     read_clocks();
     if (writer.hooks.is_on() || is_urgent) {
-        writer.cupti->ActivityFlushAll(SS_CUPTI_FLUSH_NORMAL);
+        writer.interface->flush();
     }
     write_all(false);
     /* Pairs with the acquire of ss_device_work_flushed_ns: the ring has it. */
@@ -364,13 +354,17 @@ static void *run(void *argument)
     return NULL;
 }
 
-bool ss_cupti_writer_start(const struct ss_cupti *cupti, const struct ss_cupti_writer_hooks *hooks,
-                           char *problem, size_t size)
+bool ss_cupti_writer_start(const struct ss_device_interface *interface, uint32_t version,
+                           const struct ss_cupti_writer_hooks *hooks, char *problem, size_t size)
 {
-    writer.cupti = cupti;
+    if (header() != NULL) {
+        snprintf(problem, size, "the work of another interface is recorded in this process");
+        return false;
+    }
+    writer.interface = interface;
     writer.hooks = *hooks;
     writer.stack_problem = ss_launch_stack_problem();
-    if (!ss_cupti_output_open(&writer.output, cupti->version, problem, size)) {
+    if (!ss_cupti_output_open(&writer.output, version, problem, size)) {
         return false;
     }
     writer.flushed_ns = ss_stamp_monotonic_ns();

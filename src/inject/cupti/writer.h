@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The collector's thread: decodes full buffers, adds the places of launches, and writes both to the
- * device ring. Once a second it has CUPTI return what is complete, and reads its losses.
+ * device ring. Once a second it has the interface return what is complete, and reads its losses.
  */
 #ifndef SS_INJECT_CUPTI_WRITER_H
 #define SS_INJECT_CUPTI_WRITER_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "inject/cupti/load.h"
+#include "inject/cupti/interface.h"
 #include "ring/device_ring.h"
 
 struct ss_cupti_writer_hooks {
@@ -17,9 +17,10 @@ struct ss_cupti_writer_hooks {
     void (*describe)(void); /* what is used has changed */
 };
 
-/* Creates the ring and the thread. `cupti` must stay. false: `problem` says why. */
-bool ss_cupti_writer_start(const struct ss_cupti *cupti, const struct ss_cupti_writer_hooks *hooks,
-                           char *problem, size_t size);
+/* Creates the ring and the thread, once in a process. `version`: of the interface. false: `problem`
+ * says why. */
+bool ss_cupti_writer_start(const struct ss_device_interface *interface, uint32_t version,
+                           const struct ss_cupti_writer_hooks *hooks, char *problem, size_t size);
 /* Writes what is there and ends the thread; waits while it writes, at most half a minute, and at
  * most `wait_ms` while it does not. */
 void ss_cupti_writer_end(unsigned wait_ms);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CUPTI as an interface of the writer (interface.h). */
+#ifndef SS_INJECT_CUPTI_RECORDS_H
+#define SS_INJECT_CUPTI_RECORDS_H
+
+#include "inject/cupti/interface.h"
+#include "inject/cupti/load.h"
+
+/* `cupti` must stay. Valid for the life of the process; there is one. */
+const struct ss_device_interface *ss_cupti_interface(const struct ss_cupti *cupti);
+
+#endif
