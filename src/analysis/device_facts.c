@@ -169,6 +169,19 @@ static void sum_allocations(struct ss_device_facts *facts, const struct ss_selec
     ss_free(is_allocation);
 }
 
+static void sum_bytes(struct ss_device_facts *facts, const struct ss_selection *selection,
+                      const struct ss_step_summary *training)
+{
+    struct ss_held_memories memories;
+    ss_held_memories_init(&memories, selection, training);
+    for (size_t i = 0; i < memories.kinds.count; i++) {
+        const struct ss_held_memory_kind *kind = &memories.kinds.data[i];
+        facts->allocated_bytes += kind->is_pooled ? 0 : kind->in_steps_bytes;
+    }
+    ss_held_memories_fini(&memories);
+    facts->compilations = ss_compilations_of(selection, training);
+}
+
 static void sum_waits(struct ss_device_facts *facts, const struct ss_selection *selection,
                       const struct ss_step_summary *training)
 {
@@ -194,6 +207,7 @@ void ss_device_facts_find(struct ss_device_facts *facts, const struct ss_selecti
     if (facts->has_steps) {
         sum_works(facts, selection->model, training);
         sum_allocations(facts, selection, training);
+        sum_bytes(facts, selection, training);
         sum_waits(facts, selection, training);
         ss_collectives_init(&facts->collectives, selection, &facts->summary.works, training);
     }

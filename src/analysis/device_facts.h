@@ -7,6 +7,7 @@
 #define SS_ANALYSIS_DEVICE_FACTS_H
 
 #include "analysis/collectives.h"
+#include "analysis/device_memory.h"
 #include "analysis/device_steps.h"
 #include "analysis/device_waits.h"
 
@@ -24,6 +25,8 @@ struct ss_device_facts {
     uint64_t pageable_ns, pageable_bytes, pageable_copies; /* copies from or to pageable memory */
     struct ss_collectives collectives;
     uint64_t allocation_ns, allocations; /* calls that allocate or free memory of the device */
+    uint64_t allocated_bytes; /* of the device, where it is recorded what programs take from it */
+    struct ss_compilations compilations; /* in the whole recording */
     uint64_t wait_calls;                 /* that wait for it */
     uint64_t wait_calls_ns;              /* their time on the host */
 };

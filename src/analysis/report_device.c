@@ -66,6 +66,33 @@ static void add_late_work(const struct ss_device_summary *summary, struct ss_doc
                     "which it runs");
 }
 
+/* Below, compilation is no cost to speak of. */
+static const uint64_t least_compilation_ns = UINT64_C(100000000);
+
+/* Most programs do it before their first step: a cost of their start, which the cache of the driver
+ * saves next time. */
+static void add_compilations(const struct ss_compilations *of, struct ss_document *document)
+{
+    if (of->ns < least_compilation_ns) {
+        return;
+    }
+    struct ss_sentence *out = ss_document_add_note(document, SS_NOTE_FACT);
+    ss_sentence_add(out, "the driver compiled ");
+    ss_sentence_add_count(out, of->count);
+    ss_sentence_add(out, " module");
+    ss_sentence_add_plural(out, of->count);
+    ss_sentence_add(out, " for ");
+    ss_sentence_add_duration(out, of->ns);
+    if (of->in_steps_ns > 0) {
+        ss_sentence_add(out, ", of which ");
+        ss_sentence_add_duration(out, of->in_steps_ns);
+        ss_sentence_add(out, " within steps");
+    }
+    ss_sentence_add(out, ", and had ");
+    ss_sentence_add_count(out, of->loads);
+    ss_sentence_add(out, " from its cache (CUDA_CACHE_PATH): builds for this GPU need none of it");
+}
+
 void ss_report_add_device(const struct ss_report_parts *parts, struct ss_document *document)
 {
     const struct ss_device_summary *summary = &parts->facts.device.summary;
@@ -83,6 +110,7 @@ void ss_report_add_device(const struct ss_report_parts *parts, struct ss_documen
                                  .percent = ss_device_percent(summary, summary->mean.times.idle_ns),
                                  .role = -1});
     add_late_work(summary, document);
+    add_compilations(&parts->facts.device.compilations, document);
 }
 
 void ss_report_put_device(const struct ss_device_facts *device, struct ss_figure *training)
@@ -119,4 +147,6 @@ void ss_report_put_device(const struct ss_device_facts *device, struct ss_figure
     ss_figure_put_real(object, "after_step_ns", ss_device_per_step(summary, mean->late_ns));
     ss_figure_put_real(object, "kernels", ss_device_per_step(summary, mean->kernels));
     ss_figure_put_real(object, "kernel_ns", ss_device_per_step(summary, mean->kernel_ns));
+    ss_figure_put_count(object, "compilations", device->compilations.count);
+    ss_figure_put_count(object, "compilation_ns", device->compilations.ns);
 }

@@ -188,6 +188,10 @@ bool ss_rule_device_allocations(const struct ss_training_facts *facts, struct ss
 {
     const struct ss_device_facts *device = &facts->device;
     add_count(finding, facts, "calls a step", device->allocations);
+    if (device->allocated_bytes > 0) {
+        ss_finding_add(finding, "allocated a step", SS_EVIDENCE_BYTES,
+                       ss_device_per_step(&device->summary, device->allocated_bytes));
+    }
     return set_cost(finding, facts, device->allocation_ns, device->allocation_ns) &&
            device->allocations >= device->summary.mean.steps;
 }

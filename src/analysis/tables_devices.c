@@ -3,6 +3,7 @@
 
 #include "analysis/collective_table.h"
 #include "analysis/critical_path.h"
+#include "analysis/device_memory.h"
 #include "analysis/device_overview.h"
 #include "analysis/device_steps.h"
 #include "analysis/device_waits.h"
@@ -130,6 +131,17 @@ size_t ss_build_gpus(const struct ss_table_input *input, struct ss_table *tables
 {
     ss_gpu_table(input->selection, &tables[0]);
     return 1;
+}
+
+size_t ss_build_device_memory(const struct ss_table_input *input, struct ss_table *tables)
+{
+    size_t count = ss_device_memory_tables(input->selection, input->training,
+                                           input->options->max_rows, tables);
+    if (input->options->is_single && count > 1) {
+        ss_table_fini(&tables[1]);
+        return 1;
+    }
+    return count;
 }
 
 size_t ss_build_streams(const struct ss_table_input *input, struct ss_table *tables)

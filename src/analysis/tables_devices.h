@@ -25,6 +25,7 @@ size_t ss_build_ranks(const struct ss_table_input *input, struct ss_table *table
 size_t ss_build_stages(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_kernel_lines(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_gpus(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_device_memory(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_streams(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_metrics(const struct ss_table_input *input, struct ss_table *tables);
 

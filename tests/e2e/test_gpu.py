@@ -136,6 +136,58 @@ def test_levels(record, level):
     assert f"level {level}" in recording.facts["gpu.collector"]
 
 
+# --- memory, compilations, ids ---------------------------------------------------------------------
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize("version", ["11.8", "12.6", "13.0"])
+def test_memory_of_the_device(record, version):
+    """Each step takes 2 MiB and gives them back, and 1 MiB from the pool; the first keeps 8 MiB; what
+    the program took at its begin stays."""
+    recording = record(6, 3, "memory", options=["--gpu", "full"], device=["--cupti", version])
+    rows = {row["from"]: row for row in recording.rows("device-memory")}
+    device, pool = rows["device"], rows["pool"]
+    assert (device["allocations"], device["releases"]) == (8, 6)
+    assert (device["peak_bytes"], device["end_bytes"]) == (11 * MIB, 9 * MIB)
+    assert (device["never_released"], device["kept_bytes"]) == (2, 9 * MIB)
+    assert device["allocated_bytes"] == 21 * MIB and device["memory"] == "device"
+    assert (pool["allocations"], pool["releases"], pool["peak_bytes"]) == (6, 6, MIB)
+    assert pool["pool_peak_bytes"] == 32 * MIB and pool["never_released"] == 0
+    assert 1 <= device["allocations_per_step"] <= 1.5
+    report = recording.stepscope("report", "--by", "device-memory", recording.path, status=None).stdout
+    assert "Device memory over time, by step" in report
+
+
+def test_memory_and_ids_are_in_exports(record):
+    recording = record(6, 3, "memory", options=["--gpu", "full"])
+    out = recording.path.with_suffix(".json")
+    recording.stepscope("export", "--to", "chrome", "-o", out, recording.path, status=None)
+    events = json.loads(out.read_text())["traceEvents"]
+    held = [one["args"]["bytes"] for one in events
+            if one["ph"] == "C" and one["name"].endswith("CUDA memory held")]
+    assert max(held) == 12 * MIB and held[-1] == 9 * MIB
+    marks = [one["args"]["payload"] for one in events
+             if one["ph"] == "i" and one["name"].startswith(("Allocation", "Release"))]
+    assert sum(marks) == 9 * MIB and len(marks) == 26
+    kernels = [one["args"] for one in events if one.get("cat") == "kernel"]
+    assert sorted(one["external_id"] for one in kernels) == [1000 + i // 3 for i in range(18)]
+    (compiled,) = [one for one in events if one["name"] == "JIT: PTX to machine code"]
+    assert compiled["dur"] >= 500 and len([one for one in events if one["name"] == "JIT cache: load"]) == 1
+
+
+def test_the_default_has_compilations_and_no_memory(record):
+    """What the driver compiled is said where it takes long."""
+    recording = record(6, 3, "memory", device=["--compile-ns", "200000000"])
+    assert recording.rows("device-memory") == []
+    report = recording.stepscope("report", recording.path, status=None).stdout
+    assert re.search(r"the driver compiled 1 module for \d+ ms, and had 1 from its cache", report)
+    training = json.loads(recording.stepscope("report", "-f", "json", recording.path,
+                                              status=None).stdout)["training"]
+    assert training["device"]["compilations"] == 1
+    assert training["device"]["compilation_ns"] >= 200_000_000
+
+
 def test_nested_calls_of_the_driver(record):
     recording = record(3, 6, options=["--gpu", "full"], device=["--nested-driver"])
     assert sum(recording.kernels().values()) == 18
