@@ -10,6 +10,8 @@ import subprocess
 import sys
 
 import pytest
+from busy import is_busy, unless
+from mpi import Mpi
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SPIN = ROOT / "tests" / "workloads" / "spin.py"
@@ -163,6 +165,30 @@ def test_two_nodes_of_slurm(stepscope, python, bed, tmp_path):
     assert "from another time namespace than the first" in report.stderr
     out, = tmp_path.glob("spin-*.out")
     assert "4 of 4 ranks on 2 nodes" in out.read_text() and "Hottest lines" in out.read_text()
+
+
+# Both nodes are on this machine: shared memory would join ranks that real nodes cannot join.
+UNDER_SLURM = {"mpich": 'srun --mpi=pmi2 -N2 -n4 "$STEPSCOPE" record',
+               "openmpi": 'salloc -N2 -n4 mpirun.openmpi --mca btl tcp,self "$STEPSCOPE" record'}
+
+
+@pytest.mark.root
+@pytest.mark.mpi
+@pytest.mark.parametrize("abi", UNDER_SLURM)
+def test_mpi_on_two_nodes_of_slurm(stepscope, bed, tmp_path, abi):
+    """A program in C whose rank 3 is late: nodes with different clocks, one folder."""
+    program = Mpi(abi, stepscope, tmp_path).build(ROOT / "tests" / "workloads" / "mpi_ranks.c")
+    done = bed(tmp_path, f'{UNDER_SLURM[abi]} -- {program} 20 3 40', STEPSCOPE=str(stepscope),
+               UCX_TLS="tcp,self")
+    assert "4 of 4 ranks on 2 nodes" in done.stderr
+    folder = only_folder(tmp_path)
+    assert ranks_of(info(stepscope, folder)) == [0, 1, 2, 3]
+    rows = json.loads(stepscope("report", folder, "--by", "collective", "--num-rows", "all",
+                                "--format", "json").stdout)["tables"][0]["rows"]
+    steps = [row for row in rows if (row["name"], row["bytes"]) == ("MPI_Allreduce", 8000)]
+    assert len(steps) == 20 and {row["ranks"] for row in steps} == {4}
+    with unless(is_busy()):
+        assert sum(row["last_rank"] == 3 for row in steps) >= 18
 
 
 @pytest.mark.root
