@@ -113,8 +113,20 @@ void ss_training_observe_begins(ss_training_begin_observer *callback)
     atomic_store_explicit(&watcher, callback, memory_order_relaxed);
 }
 
+static _Atomic(ss_training_step_observer *) step_watcher;
+
+void ss_training_observe_steps(ss_training_step_observer *callback)
+{
+    atomic_store_explicit(&step_watcher, callback, memory_order_relaxed);
+}
+
 static void notify_watcher(bool is_step)
 {
+    ss_training_step_observer *of_steps =
+        is_step ? atomic_load_explicit(&step_watcher, memory_order_relaxed) : NULL;
+    if (of_steps != NULL) {
+        of_steps(steps.step);
+    }
     ss_training_begin_observer *callback = atomic_load_explicit(&watcher, memory_order_relaxed);
     if (callback != NULL) {
         callback(is_step);

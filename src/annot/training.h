@@ -31,6 +31,11 @@ bool ss_training_now(int64_t *step, uint32_t *window, uint32_t *action);
 typedef void ss_training_begin_observer(bool is_step);
 void ss_training_observe_begins(ss_training_begin_observer *watcher);
 
+/* A second watcher of steps: called as the first, but not for phases. `step`: the one that ends;
+ * -1: none. */
+typedef void ss_training_step_observer(int64_t step);
+void ss_training_observe_steps(ss_training_step_observer *watcher);
+
 /* The watcher of windows: called on the marking thread when the action of the schedule changes or
  * the program begins or ends a window. `action`: enum ss_schedule_action. */
 typedef void ss_training_window_observer(unsigned action);

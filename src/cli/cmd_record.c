@@ -12,6 +12,7 @@
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/formats.h"
+#include "cli/record_counters.h"
 #include "cli/record_job.h"
 #include "cli/record_output.h"
 #include "cli/record_plan.h"
@@ -114,6 +115,13 @@ static const struct ss_option options[] = {
      "nothing, and has one entry for each launch of a graph; full adds the calls of the driver; "
      "off records none",
      NULL, false},
+    {"counters", 0, "SET",
+     "measure hardware counters of steps: memory, roofline, detailed (`stepscope kernel --sets`), "
+     "or metrics by name, separated by commas; consecutive steps are the passes of a measurement, "
+     "and the work of measured steps is not recorded",
+     NULL, false},
+    {"counters-skip", 0, "N", "steps before the first that is measured (default 5)", NULL, false},
+    {"counters-count", 0, "N", "measurements; 0: to the end (default 3)", NULL, false},
     {"operators", 0, "WHEN",
      "operators of PyTorch: auto (the default) records them in steps chosen at random, at a "
      "cost of about 1.2 % of the time; all records every step; off records none",
@@ -361,7 +369,7 @@ static bool parse_options(const struct ss_arguments *arguments, struct ss_record
              optimizer != NULL ? optimizer : "", profiler);
     plan->record.torch = plan->torch_text;
     plan->record.torch_profiler = profiler[0] != '\0';
-    return true;
+    return ss_record_counters_parse(arguments, plan);
 }
 
 static bool parse_schedule(const struct ss_arguments *arguments, struct ss_record_plan *plan)

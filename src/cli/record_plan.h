@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/record_output.h"
 #include "cli/record_run.h"
+#include "counters/request.h"
 #include "record/options.h"
 
 struct ss_record_plan {
@@ -18,6 +19,7 @@ struct ss_record_plan {
     struct ss_schedule schedule;
     char schedule_text[SS_SCHEDULE_TEXT_BYTES];
     char torch_text[256];
+    char counters_text[SS_COUNTER_REQUEST_BYTES];
     struct ss_record_output output;
     struct ss_record_run run;
     char **program;

@@ -35,6 +35,9 @@ struct ss_model_builder {
 uint64_t ss_model_builder_on_axis(struct ss_model_builder *builder, uint64_t time_ns);
 void ss_model_builder_end_lines(struct ss_model_builder *builder,
                                 const struct ss_load_times *times);
+/* The metrics of an event of a recording, from its field "metrics"; `payload` is the newest row. */
+void ss_model_builder_own_metrics(struct ss_model_builder *builder, uint32_t payload,
+                                  struct ss_strview text);
 /* At the end, when the ranges are rows: the samples whose steps and ranges were unknown. */
 void ss_model_builder_end_samples(struct ss_model_builder *builder);
 void ss_model_builder_free_samples(struct ss_model_builder *builder);

@@ -175,6 +175,19 @@ static uint32_t step_name(struct ss_model_builder *builder, uint32_t track)
     return *name;
 }
 
+/* The metrics of a recording's own event, whose payload is row `payload`, if that is the newest. */
+static void put_own_metrics(struct ss_model_builder *builder, const struct ss_trace_event *event,
+                            size_t payload)
+{
+    for (uint32_t i = 0; i < event->field_count; i++) {
+        const struct ss_event_value *field = &event->fields[i];
+        if (field->field == SS_EVENT_FIELD_metrics && field->value.type == SS_VALUE_TEXT &&
+            builder->model->payloads.count == payload + 1) {
+            ss_model_builder_own_metrics(builder, (uint32_t)payload, field->value.text);
+        }
+    }
+}
+
 void ss_model_builder_event(struct ss_model_builder *builder, const struct ss_trace_event *event)
 {
     uint32_t track = event->track_ref, name = event->name_ref;
@@ -185,8 +198,10 @@ void ss_model_builder_event(struct ss_model_builder *builder, const struct ss_tr
         builder->model->tracks.data[track].kind == SS_TRACK_STEPS) {
         name = step_name(builder, track);
     }
+    size_t payload = builder->model->payloads.count;
     ss_load_tracks_event(&builder->on_tracks, builder->model, name,
                          ss_model_builder_on_axis(builder, event->time_ns), event);
+    put_own_metrics(builder, event, payload);
 }
 
 void ss_model_builder_flow(struct ss_model_builder *builder, const struct ss_trace_event *event)

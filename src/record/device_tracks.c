@@ -245,7 +245,8 @@ struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context
                                   ss_device_on_memory,
                                   ss_device_on_pool,
                                   ss_device_on_external,
-                                  ss_device_on_compilation};
+                                  ss_device_on_compilation,
+                                  ss_device_on_metrics};
     struct ss_error err = {0};
     *devices = (struct ss_device_tracks){
         .context = context, .tracks = tracks, .process = process, .totals.processes = 1};
@@ -357,6 +358,7 @@ void ss_device_tracks_end(struct ss_device_tracks *devices, uint64_t now_ns,
     ss_vec_fini(&devices->devices);
     ss_vec_fini(&devices->contexts);
     ss_vec_fini(&devices->waits);
+    ss_vec_fini(&devices->measured);
     ss_vec_fini(&devices->threads);
     ss_free(devices);
 }

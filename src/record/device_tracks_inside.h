@@ -2,7 +2,7 @@
 /* Internals of struct ss_device_tracks. Private to the implementation of device_tracks.h:
  * device_tracks.c (life, names, entities), device_tracks_work.c (work on streams),
  * device_tracks_calls.c (calls, and their launches), device_tracks_waits.c, device_tracks_memory.c,
- * device_tracks_compilations.c (also ids of the program). */
+ * device_tracks_compilations.c (also ids of the program), device_tracks_metrics.c. */
 #ifndef SS_RECORD_DEVICE_TRACKS_INSIDE_H
 #define SS_RECORD_DEVICE_TRACKS_INSIDE_H
 
@@ -110,6 +110,7 @@ struct ss_device_tracks {
     struct ss_vec_of(struct ss_device_memory_message) waiting; /* until all before has arrived */
     struct ss_device_block *blocks;                            /* by address */
     struct ss_device_external *externals;                      /* by correlation */
+    struct ss_vec_of(struct ss_device_waits) measured; /* tracks of what counters measured */
     uint32_t recorded_track;           /* of the counter "device work recorded"; 0: none yet */
     struct ss_device_pending *pending; /* in the order of arrival */
     struct ss_device_node *nodes;
@@ -135,6 +136,10 @@ const struct ss_device_context *ss_device_context_of(struct ss_device_tracks *de
 /* --- device_tracks_work.c --------------------------------------------------------------------- */
 
 void ss_device_on_work(void *context, const struct ss_device_work_message *work);
+/* Writes a kernel with more fields. */
+void ss_device_write_kernel(struct ss_device_tracks *devices,
+                            const struct ss_device_work_message *work,
+                            struct ss_device_fields *fields);
 void ss_device_on_node(void *context, const struct ss_device_node_message *node);
 void ss_device_free_nodes(struct ss_device_tracks *devices);
 
@@ -163,6 +168,10 @@ void ss_device_free_externals(struct ss_device_tracks *devices);
 /* --- device_tracks_waits.c -------------------------------------------------------------------- */
 
 void ss_device_on_wait(void *context, const struct ss_device_wait_message *wait);
+
+/* --- device_tracks_metrics.c ------------------------------------------------------------------ */
+
+void ss_device_on_metrics(void *context, const struct ss_device_metrics_message *metrics);
 
 /* --- device_tracks_calls.c -------------------------------------------------------------------- */
 

@@ -290,6 +290,20 @@ static void count(struct ss_device_totals *totals, const struct ss_device_work_m
     totals->memsets += work->work == SS_DEVICE_MEMSET;
 }
 
+void ss_device_write_kernel(struct ss_device_tracks *devices,
+                            const struct ss_device_work_message *work,
+                            struct ss_device_fields *fields)
+{
+    uint32_t track = track_of(devices, work);
+    if (track == 0) {
+        devices->totals.unplaced++;
+        return;
+    }
+    count(&devices->totals, work);
+    add_fields(devices, fields, work);
+    ss_device_write(devices, track, name_of(devices, work), work->begin_ns, work->end_ns, fields);
+}
+
 void ss_device_on_work(void *context, const struct ss_device_work_message *work)
 {
     struct ss_device_tracks *devices = context;

@@ -56,6 +56,8 @@ static const char *value_of(char letter, const struct ss_record_options *options
         return options->gpu != NULL && values->library[0] != '\0' ? values->library : NULL;
     case 'g':
         return options->gpu;
+    case 'n':
+        return options->gpu != NULL ? options->counters : NULL;
     default:
         return NULL;
     }

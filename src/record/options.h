@@ -21,13 +21,14 @@ struct ss_record_options {
     uint64_t duration_ns;      /* 0: until the program ends */
     uint64_t host_interval_ns; /* between readings of host metrics; 0: none */
     bool follow_children;
-    bool inject;         /* set the variables of child_env.def for the program */
-    bool keep_secrets;   /* do not redact command lines */
-    bool no_mpi;         /* do not observe MPI */
-    bool no_torch;       /* preload nothing */
-    const char *torch;   /* what to record of PyTorch: "depth=2,…"; NULL: the default */
-    const char *gpu;     /* what to record of CUDA devices: "light", "default", "full"; NULL: off */
-    bool torch_profiler; /* `torch` asks for a run of torch.profiler */
+    bool inject;       /* set the variables of child_env.def for the program */
+    bool keep_secrets; /* do not redact command lines */
+    bool no_mpi;       /* do not observe MPI */
+    bool no_torch;     /* preload nothing */
+    const char *torch; /* what to record of PyTorch: "depth=2,…"; NULL: the default */
+    const char *gpu;   /* what to record of CUDA devices: "light", "default", "full"; NULL: off */
+    const char *counters;  /* what to measure (counters/request.h); NULL: nothing */
+    bool torch_profiler;   /* `torch` asks for a run of torch.profiler */
     bool overwrite_events; /* a full ring overwrites its oldest annotations */
     bool show_status;      /* a status line on stderr */
     /* Template (record/window_name.h) for a file per window; NULL: one file, `path`. */

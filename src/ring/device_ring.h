@@ -82,6 +82,7 @@ enum ss_device_message_kind {
     SS_DEVICE_POOL,
     SS_DEVICE_EXTERNAL,
     SS_DEVICE_COMPILATION,
+    SS_DEVICE_METRICS,
     SS_DEVICE_MESSAGE_KINDS
 };
 
@@ -252,6 +253,20 @@ struct ss_device_compilation_message {
     uint32_t operation; /* enum ss_device_compilation_operation */
     uint32_t input;     /* 1: PTX; 2: NVVM IR */
     uint32_t device, correlation;
+};
+
+/* What hardware counters measured of one kernel, which CUPTI ran once for each pass, or of steps,
+ * one for each pass. */
+struct ss_device_metrics_message {
+    struct ss_device_message head;
+    uint64_t begin_ns, end_ns;
+    int64_t step; /* the first one; -1: unknown, or of a kernel */
+    uint32_t device, context;
+    uint32_t name;   /* text: of the kernel; 0: of steps */
+    uint32_t values; /* text: a JSON object, {"METRIC": [VALUE, "UNIT"], …} */
+    uint32_t correlation;
+    uint32_t passes;
+    uint32_t grid[3], block[3]; /* of a kernel; 0: unknown */
 };
 
 /* --- producer: one thread of the program ------------------------------------------------------ */

@@ -176,6 +176,18 @@ static bool take_compilation(struct ss_device_reading *reading, const void *mess
     return is_good;
 }
 
+static bool take_metrics(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_metrics_message *of = message;
+    bool is_good = bytes == sizeof *of && is_text(reading, of->name) &&
+                   is_text(reading, of->values) && of->begin_ns <= of->end_ns &&
+                   of->end_ns <= INT64_MAX && of->step >= -1;
+    if (is_good) {
+        reading->sink.metrics(reading->sink.context, of);
+    }
+    return is_good;
+}
+
 static bool take(struct ss_device_reading *reading, const void *message, size_t bytes)
 {
     static bool (*const takers[SS_DEVICE_MESSAGE_KINDS])(struct ss_device_reading *, const void *,
@@ -193,7 +205,8 @@ static bool take(struct ss_device_reading *reading, const void *message, size_t 
         [SS_DEVICE_MEMORY] = take_memory,
         [SS_DEVICE_POOL] = take_pool,
         [SS_DEVICE_EXTERNAL] = take_external,
-        [SS_DEVICE_COMPILATION] = take_compilation};
+        [SS_DEVICE_COMPILATION] = take_compilation,
+        [SS_DEVICE_METRICS] = take_metrics};
     uint32_t kind = ((const struct ss_device_message *)message)->kind;
     return kind < SS_DEVICE_MESSAGE_KINDS && takers[kind] != NULL &&
            takers[kind](reading, message, bytes);

@@ -33,6 +33,7 @@ struct ss_device_sink {
     void (*pool)(void *context, const struct ss_device_pool_message *pool);
     void (*external)(void *context, const struct ss_device_external_message *external);
     void (*compilation)(void *context, const struct ss_device_compilation_message *compilation);
+    void (*metrics)(void *context, const struct ss_device_metrics_message *metrics);
 };
 
 /* Since the begin of the process. */

@@ -135,6 +135,15 @@ static void on_compilation(void *context, const struct ss_device_compilation_mes
     check_times(of->begin_ns, of->end_ns);
 }
 
+static void on_metrics(void *context, const struct ss_device_metrics_message *metrics)
+{
+    (void)context;
+    check_text(metrics->name);
+    check_text(metrics->values);
+    check_times(metrics->begin_ns, metrics->end_ns);
+    check(metrics->step >= -1, "a step");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -143,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ss_device_reading reading = {.sink = {NULL, on_text, on_work, on_call, on_launch,
                                                  on_wait, on_device, on_context, on_switch, on_node,
                                                  on_collective, on_memory, on_pool, on_external,
-                                                 on_compilation}};
+                                                 on_compilation, on_metrics}};
     uint64_t begin = size > 0 ? RING_BYTES - UINT64_C(8) * data[0] : 0;
     size_t length = size > 1 ? size - 1 : 0;
     length = length < RING_BYTES ? length : RING_BYTES;

@@ -19,6 +19,7 @@
 #include "base/env.h"
 #include "base/shared_names.h"
 #include "base/thread.h"
+#include "inject/cupti/counters.h"
 #include "inject/cupti/kinds.h"
 #include "inject/cupti/launch_stack.h"
 #include "inject/cupti/launches.h"
@@ -50,7 +51,8 @@ static struct {
     bool is_on; /* kinds and callbacks are enabled */
     uint32_t yields;
     bool has_failed;
-    _Atomic bool follows; /* a schedule: records only in windows */
+    _Atomic bool is_measuring; /* hardware counters, of a step */
+    _Atomic bool follows;      /* a schedule: records only in windows */
     _Atomic unsigned action;
 } collector = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -105,6 +107,15 @@ static void on_completed(void *context, uint32_t stream, uint8_t *buffer, size_t
     }
 }
 
+static void on_callback(void *user, int domain, uint32_t function, const void *data)
+{
+    if (!ss_cupti_counters_are_of_kernels()) {
+        ss_launches_callback(user, domain, function, data);
+    } else if (domain != SS_CUPTI_DOMAIN_RESOURCE && is_owner()) {
+        ss_cupti_counters_on_launch(domain, function, data);
+    }
+}
+
 /* --- subscription ----------------------------------------------------------------------------- */
 
 static void set_attribute(enum ss_cupti_attribute attribute, size_t value, size_t size)
@@ -122,7 +133,7 @@ static void name_other(char *name, size_t size)
         .size = sizeof params, .name = "stepscope", .old_name = name, .old_name_size = size};
     name[0] = '\0';
     if (collector.cupti.Subscribe_v2 != NULL &&
-        collector.cupti.Subscribe_v2(&subscriber, ss_launches_callback, &collector.user, &params) ==
+        collector.cupti.Subscribe_v2(&subscriber, on_callback, &collector.user, &params) ==
             SS_CUPTI_OK) {
         collector.cupti.Unsubscribe(subscriber); /* it has just left */
     }
@@ -151,7 +162,7 @@ static void fail_to_subscribe(uint32_t result)
 static bool subscribe(void)
 {
     uint32_t result =
-        collector.cupti.Subscribe(&collector.subscriber, ss_launches_callback, &collector.user);
+        collector.cupti.Subscribe(&collector.subscriber, on_callback, &collector.user);
     if (result == SS_CUPTI_OK) {
         return true;
     }
@@ -205,8 +216,10 @@ static void turn_on(void)
     if (!collector.is_registered && !take_cupti()) {
         return;
     }
-    if (!ss_cupti_enable_kinds(&collector.cupti, collector.settings.level, problem,
-                               sizeof problem)) {
+    if (ss_cupti_counters_are_of_kernels()) {
+        ss_cupti_enable_entities(&collector.cupti);
+    } else if (!ss_cupti_enable_kinds(&collector.cupti, collector.settings.level, problem,
+                                      sizeof problem)) {
         fail(problem);
         return;
     }
@@ -233,6 +246,7 @@ static bool is_wanted(void)
                     SS_RING_GATE_ALL) != 0;
     unsigned action = atomic_load_explicit(&collector.action, memory_order_relaxed);
     return is_open && collector.yields == 0 && !collector.has_failed &&
+           !atomic_load_explicit(&collector.is_measuring, memory_order_relaxed) &&
            (!atomic_load_explicit(&collector.follows, memory_order_relaxed) ||
             action >= SS_SCHEDULE_WARMUP);
 }
@@ -263,6 +277,27 @@ static bool is_on(void)
 {
     update(); /* the recording may have ended */
     return collector.is_on;
+}
+
+/* --- hardware counters --- */
+
+static bool may_measure(void)
+{
+    bool is_open = (atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed) &
+                    SS_RING_GATE_ALL) != 0;
+    unsigned action = atomic_load_explicit(&collector.action, memory_order_relaxed);
+    pthread_mutex_lock(&collector.lock);
+    bool is_ours = collector.yields == 0 && !collector.has_failed;
+    pthread_mutex_unlock(&collector.lock);
+    return is_open && is_ours && is_owner() &&
+           (!atomic_load_explicit(&collector.follows, memory_order_relaxed) ||
+            action >= SS_SCHEDULE_RECORD);
+}
+
+static void measures(bool is_one)
+{
+    atomic_store_explicit(&collector.is_measuring, is_one, memory_order_relaxed);
+    update();
 }
 
 static void on_window(unsigned action)
@@ -368,6 +403,8 @@ static void start(void)
     bool is_taken = take_cupti();
     pthread_mutex_unlock(&collector.lock);
     if (is_taken) {
+        static const struct ss_cupti_counters_hooks counters = {may_measure, measures};
+        ss_cupti_counters_start(&collector.cupti, &counters);
         update();
         describe();
     }

@@ -130,6 +130,12 @@ bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level lev
     return is_ok;
 }
 
+void ss_cupti_enable_entities(const struct ss_cupti *cupti)
+{
+    cupti->ActivityEnable(SS_CUPTI_DEVICE);
+    cupti->ActivityEnable(SS_CUPTI_CONTEXT);
+}
+
 void ss_cupti_disable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level)
 {
     for (size_t i = 0; i < KINDS; i++) {

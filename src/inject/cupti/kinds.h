@@ -20,6 +20,8 @@ const char *ss_cupti_level_name(enum ss_cupti_level level);
 /* false: a kind that matters could not be enabled, `problem` says why. */
 bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level, char *problem,
                            size_t size);
+/* Only what describes devices and contexts. */
+void ss_cupti_enable_entities(const struct ss_cupti *cupti);
 void ss_cupti_disable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level);
 
 #endif

@@ -20,7 +20,13 @@
 #include "inject/cupti/texts.h"
 #include "inject/nccl/operations.h"
 
-enum { IDLE_MS = 20, MOST_SWITCHES = 64, MOST_COLLECTIVES = 256, MOST_END_MS = 30000 };
+enum {
+    IDLE_MS = 20,
+    MOST_SWITCHES = 64,
+    MOST_METRICS = 128,
+    MOST_COLLECTIVES = 256,
+    MOST_END_MS = 30000
+};
 static const uint64_t flush_period_ns = UINT64_C(1000000000);
 static const uint64_t urgent_period_ns = UINT64_C(40000000);
 static const uint64_t urgent_ns = UINT64_C(1000000000);
@@ -93,6 +99,40 @@ static void write_switches(void)
     memcpy(waiting, switches.waiting, count * sizeof *waiting);
     switches.count = 0;
     pthread_mutex_unlock(&switches.lock);
+    for (uint32_t i = 0; i < count; i++) {
+        ss_cupti_output_put(&writer.output, &waiting[i].head, sizeof waiting[i]);
+    }
+}
+
+/* The same for what counters measured. */
+static struct {
+    pthread_mutex_t lock;
+    uint32_t count;
+    struct ss_device_metrics_message waiting[MOST_METRICS];
+} metrics_queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void ss_cupti_writer_put_metrics(const struct ss_device_metrics_message *metrics)
+{
+    pthread_mutex_lock(&metrics_queue.lock);
+    bool has_room = metrics_queue.count < MOST_METRICS;
+    if (has_room) {
+        metrics_queue.waiting[metrics_queue.count++] = *metrics;
+    }
+    pthread_mutex_unlock(&metrics_queue.lock);
+    if (!has_room) {
+        atomic_fetch_add_explicit(&header()->lost_messages, 1, memory_order_relaxed);
+    }
+    ss_cupti_pool_wake();
+}
+
+static void write_metrics(void)
+{
+    struct ss_device_metrics_message waiting[MOST_METRICS];
+    pthread_mutex_lock(&metrics_queue.lock);
+    uint32_t count = metrics_queue.count;
+    memcpy(waiting, metrics_queue.waiting, count * sizeof *waiting);
+    metrics_queue.count = 0;
+    pthread_mutex_unlock(&metrics_queue.lock);
     for (uint32_t i = 0; i < count; i++) {
         ss_cupti_output_put(&writer.output, &waiting[i].head, sizeof waiting[i]);
     }
@@ -305,6 +345,7 @@ static void write_all(bool waits)
     struct ss_cupti_full full;
     bool is_there = ss_cupti_pool_next_full(&full, waits ? IDLE_MS : 0);
     write_switches();
+    write_metrics();
     write_launches();
     while (is_there) {
         write_buffer(&full);

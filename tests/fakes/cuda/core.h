@@ -50,6 +50,8 @@ enum sim_fault {
     SIM_NO_NULL_BUFFERS = 1 << 6,   /* a client that returns no buffer crashes, as before 12.9 */
     SIM_SLOW_FLUSH = 1 << 7,        /* each flush takes 300 ms */
     SIM_WRONG_CLOCK = 1 << 8,       /* the times of a device's work are 5 ms too early */
+    SIM_NO_COUNTERS = 1 << 9,       /* the driver gives counters to administrators only */
+    SIM_BUSY_COUNTERS = 1 << 10,    /* another program uses them */
 };
 
 struct sim_settings {

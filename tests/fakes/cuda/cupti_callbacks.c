@@ -182,10 +182,16 @@ static void tick(uint64_t now_ns)
     cupti_deliver(false);
 }
 
+static void work_done(const struct sim_work *work)
+{
+    cupti_count_work(work);
+    cupti_write_work(work);
+}
+
 const struct sim_tracer cupti_tracer = {
     .call_begun = call_begun,
     .call_ended = call_ended,
-    .work_done = cupti_write_work,
+    .work_done = work_done,
     .waited = waited,
     .memory_changed = cupti_write_allocation,
     .pool_changed = cupti_write_pool,

@@ -53,6 +53,15 @@ void cupti_write_device(const struct sim_device *device);
 void cupti_write_context(const struct sim_device *device);
 void cupti_write_stream(const struct sim_stream *stream);
 
+/* --- cupti_profiler.c --- */
+
+/* Work has ended: counts it in the range that is open. */
+void cupti_count_work(const struct sim_work *work);
+/* Whether a range profiler is enabled, which needs the done work. */
+bool cupti_has_profiler(void);
+/* After it was enabled or disabled, and after kinds were. */
+void cupti_want_work(void);
+
 /* --- cupti_clock.c --- */
 
 /* From the simulation's clock to the client's. */

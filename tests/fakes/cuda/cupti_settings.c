@@ -23,13 +23,13 @@ static bool is_work(unsigned kind)
     }
 }
 
-static void follow_work(void)
+void cupti_want_work(void)
 {
     bool any = false;
     for (unsigned kind = 0; kind < MOST_KINDS; kind++) {
         any = any || (cupti.is_enabled[kind] && is_work(kind));
     }
-    sim_keep_done_work(any);
+    sim_keep_done_work(any || cupti_has_profiler());
 }
 
 CUptiResult impl_cuptiActivityEnable(CUpti_ActivityKind kind)
@@ -42,7 +42,7 @@ CUptiResult impl_cuptiActivityEnable(CUpti_ActivityKind kind)
         return CUPTI_ERROR_INVALID_KIND;
     }
     cupti.is_enabled[kind] = true;
-    follow_work();
+    cupti_want_work();
     if (kind == CUPTI_ACTIVITY_KIND_RUNTIME || kind == CUPTI_ACTIVITY_KIND_DRIVER) {
         unsigned domain = kind == CUPTI_ACTIVITY_KIND_RUNTIME ? SIM_RUNTIME : SIM_DRIVER;
         memset(cupti.is_muted[domain], 0, sizeof cupti.is_muted[domain]);
@@ -76,7 +76,7 @@ CUptiResult impl_cuptiActivityDisable(CUpti_ActivityKind kind)
     }
     sim_report_done_work();
     cupti.is_enabled[kind] = false;
-    follow_work();
+    cupti_want_work();
     return CUPTI_SUCCESS;
 }
 

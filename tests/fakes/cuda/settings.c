@@ -28,7 +28,8 @@ static const struct {
     {"refused-clock", SIM_REFUSED_CLOCK},     {"lost-records", SIM_LOST_RECORDS},
     {"late-records", SIM_LATE_RECORDS},       {"exhausted-buffers", SIM_EXHAUSTED_BUFFERS},
     {"no-null-buffers", SIM_NO_NULL_BUFFERS}, {"slow-flush", SIM_SLOW_FLUSH},
-    {"wrong-clock", SIM_WRONG_CLOCK},
+    {"wrong-clock", SIM_WRONG_CLOCK},         {"no-counters", SIM_NO_COUNTERS},
+    {"busy-counters", SIM_BUSY_COUNTERS},
 };
 
 __attribute__((noreturn)) static void refuse(const char *variable, const char *value)

@@ -35,7 +35,8 @@ LIBRARIES = {
     "cupti": Library("cupti.h", "CUptiResult", "cupti", "CUPTI_ERROR_NOT_SUPPORTED", ""),
 }
 # Functions of more than one header.
-MORE_HEADERS = {"cupti": ["cupti_activity.h", "cupti_profiler_target.h", "cupti_pmsampling.h"],
+MORE_HEADERS = {"cupti": ["cupti_activity.h", "cupti_target.h", "cupti_profiler_target.h", "cupti_profiler_host.h",
+                          "cupti_range_profiler.h", "cupti_pmsampling.h"],
                 "driver": ["cudaProfiler.h"]}
 LICENSE = "/* SPDX-License-Identifier: Apache-2.0; generated, not to be committed */\n"
 
@@ -51,7 +52,7 @@ def includes(library, compiler):
     for header in MORE_HEADERS.get(library, ()):
         if "yes" in preprocess(compiler, f"#if __has_include(<{header}>)\nyes\n#endif\n"):
             headers.append(header)
-    return "".join(f"#include <{header}>\n" for header in headers)
+    return "#include <stdbool.h>\n" + "".join(f"#include <{header}>\n" for header in headers)
 
 
 def split(parameters):

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/cupti/counters.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "annot/define.h"
+#include "annot/facts.h"
+#include "annot/process.h"
+#include "annot/training.h"
+#include "base/env.h"
+#include "base/shared_names.h"
+#include "base/strbuf.h"
+#include "inject/cupti/counters_inside.h"
+#include "inject/cupti/texts.h"
+#include "inject/cupti/writer.h"
+
+enum { TEXT_BYTES = 700, MOST_VALUES_BYTES = SS_DEVICE_MAX_TEXT_BYTES };
+
+struct ss_cupti_counters ss_counters = {.is_busy = ATOMIC_FLAG_INIT};
+
+/* The driver that the program has loaded. */
+static struct {
+    int (*get_context)(void **context);
+    int (*get_device)(int *device);
+    int (*synchronise)(void);
+} driver;
+
+static bool find_driver(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (library == NULL) {
+        return false;
+    }
+    *(void **)&driver.get_context = dlsym(library, "cuCtxGetCurrent");
+    *(void **)&driver.get_device = dlsym(library, "cuCtxGetDevice");
+    *(void **)&driver.synchronise = dlsym(library, "cuCtxSynchronize");
+    dlclose(library); /* the program has it open */
+    return driver.get_context != NULL && driver.get_device != NULL && driver.synchronise != NULL;
+}
+
+static void set_fact(const char *text)
+{
+    struct ss_event_value value = {ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME};
+    ss_fact_set(ss_define_name(ss_fact_gpu_counters, strlen(ss_fact_gpu_counters)), value);
+}
+
+void ss_counters_synchronise(void)
+{
+    driver.synchronise();
+}
+
+void ss_counters_refuse(const struct ss_error *err)
+{
+    char text[TEXT_BYTES];
+    snprintf(text, sizeof text, "not measured%s: %s", ss_counters.done > 0 ? " any more" : "",
+             err->message);
+    ss_counters.has_ended = true;
+    set_fact(text);
+}
+
+void ss_counters_describe(void)
+{
+    char text[TEXT_BYTES];
+    const struct ss_range_profiler *ranges = &ss_counters.ranges;
+    snprintf(text, sizeof text, "%.200s on %s: %zu metrics in %zu %s; %lld %s of %s",
+             ss_counters.request.counters, ranges->chip, ranges->choice.count,
+             ranges->config.passes, ranges->config.passes == 1 ? "pass" : "passes",
+             ss_counters.done, ss_counters.done == 1 ? "measurement" : "measurements",
+             ss_counters.request.is_kernel ? "kernels" : "steps");
+    set_fact(text);
+}
+
+/* Until the thread has a context, nothing of it can be measured; one whose context is another than
+ * the first is left out. */
+bool ss_counters_ready(enum ss_ranges_by by)
+{
+    struct ss_error err = {0};
+    void *context = NULL;
+    if (driver.get_context(&context) != 0 || context == NULL ||
+        (ss_counters.context != NULL && ss_counters.context != context)) {
+        return false;
+    }
+    if (ss_counters.context != NULL) {
+        return true;
+    }
+    if (driver.get_device(&ss_counters.device) != 0) {
+        return false;
+    }
+    ss_counters_synchronise();
+    if (ss_range_profiler_open(&ss_counters.ranges, &ss_counters.profiler, context,
+                               (size_t)ss_counters.device, ss_counters.request.counters, by,
+                               &err) != SS_OK) {
+        ss_counters_refuse(&err);
+        return false;
+    }
+    ss_counters.context = context;
+    ss_counters_describe();
+    return true;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+static const char *unit_of(const char *metric)
+{
+    const struct ss_counter *known = ss_counter_of_metric(metric);
+    const char *meaning = "", *unit = "";
+    if (known != NULL) {
+        return known->unit;
+    }
+    ss_metric_describe(&ss_counters.ranges.host, metric, &meaning, &unit, NULL);
+    return unit;
+}
+
+/* Names of metrics and units have no characters that JSON escapes: they came from CUPTI, or CUPTI
+ * knows them. Values that are no number are left out. */
+static void put_values(const double *values, struct ss_strbuf *text)
+{
+    const struct ss_counter_choice *choice = &ss_counters.ranges.choice;
+    ss_strbuf_append_char(text, '{');
+    for (size_t i = 0; i < choice->count; i++) {
+        if (isfinite(values[i])) {
+            ss_strbuf_append_format(text, "%s\"%s\":[%.17g,\"%s\"]", text->length > 1 ? "," : "",
+                                    choice->names[i], values[i], unit_of(choice->names[i]));
+        }
+    }
+    ss_strbuf_append_char(text, '}');
+}
+
+/* The duration of a kernel is what was measured of it, if that was. */
+static void set_end(struct ss_device_metrics_message *message, const double *values)
+{
+    const struct ss_counter_choice *choice = &ss_counters.ranges.choice;
+    for (size_t i = 0; i < choice->count; i++) {
+        if (strcmp(choice->names[i], "gpu__time_duration.sum") == 0 && values[i] > 0 &&
+            values[i] < 1e15) {
+            message->end_ns = message->begin_ns + (uint64_t)values[i];
+        }
+    }
+}
+
+void ss_counters_write(struct ss_device_metrics_message *message)
+{
+    struct ss_error err = {0};
+    double values[SS_METRICS_MOST];
+    struct ss_strbuf text;
+    if (ss_range_profiler_values(&ss_counters.ranges, values, &err) != SS_OK) {
+        if (err.status != SS_E_EMPTY) {
+            ss_counters_refuse(&err);
+        }
+        return;
+    }
+    ss_strbuf_init(&text, MOST_VALUES_BYTES);
+    put_values(values, &text);
+    message->head.kind = SS_DEVICE_METRICS;
+    message->device = (uint32_t)ss_counters.device;
+    message->passes = (uint32_t)ss_counters.ranges.config.passes;
+    message->values = text.overflow ? 0 : ss_cupti_text(text.data, text.length);
+    if (message->name != 0) {
+        set_end(message, values);
+    }
+    ss_cupti_writer_put_metrics(message);
+    ss_strbuf_fini(&text);
+    ss_counters.done++;
+    bool is_last = ss_counters.request.count > 0 && ss_counters.done >= ss_counters.request.count;
+    if (is_last || ss_counters.done == 1) {
+        ss_counters_describe();
+    }
+    if (is_last) {
+        ss_counters.has_ended = true;
+        ss_range_profiler_close(&ss_counters.ranges);
+    }
+}
+
+/* --- begin ------------------------------------------------------------------------------------ */
+
+bool ss_cupti_counters_are_of_kernels(void)
+{
+    return ss_counters.request.is_kernel;
+}
+
+bool ss_cupti_counters_start(const struct ss_cupti *cupti,
+                             const struct ss_cupti_counters_hooks *hooks)
+{
+    struct ss_error err = {0};
+    if (!ss_counter_request_parse(ss_env_get(SS_ENV_STEPSCOPE_COUNTERS), &ss_counters.request)) {
+        return false;
+    }
+    ss_counters.hooks = hooks;
+    ss_counters.owner = (int)ss_process_pid();
+    if (ss_profiler_open(&ss_counters.profiler, cupti->path, &err) != SS_OK) {
+        ss_counters_refuse(&err);
+    } else if (!find_driver()) {
+        ss_fail(&err, SS_E_UNSUPPORTED, "there is no driver of CUDA in this process");
+        ss_counters_refuse(&err);
+    } else if (!ss_counters.request.is_kernel) {
+        ss_training_observe_steps(ss_counters_on_step);
+    }
+    return !ss_counters.has_ended;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Internals of hardware counters. Private to the implementation of inject/cupti/counters.h:
+ * counters.c (what both share), counters_steps.c, counters_kernels.c. */
+#ifndef SS_INJECT_CUPTI_COUNTERS_INSIDE_H
+#define SS_INJECT_CUPTI_COUNTERS_INSIDE_H
+
+#include <stdatomic.h>
+
+#include "counters/range_profiler.h"
+#include "counters/request.h"
+#include "inject/cupti/counters.h"
+#include "ring/device_ring.h"
+
+struct ss_cupti_counters {
+    struct ss_counter_request request;
+    struct ss_profiler profiler;
+    const struct ss_cupti_counters_hooks *hooks;
+    int owner; /* the process: a forked child measures nothing */
+    struct ss_range_profiler ranges;
+    void *context; /* of `ranges`; NULL: not opened yet */
+    int device;
+    long long seen, done; /* steps or launches; measurements */
+    bool has_ended;       /* all is measured, or CUPTI refused */
+    atomic_flag is_busy;  /* one thread measures */
+};
+
+extern struct ss_cupti_counters ss_counters;
+
+/* Waits for the work of the current context. */
+void ss_counters_synchronise(void);
+/* The range profiler of the current context. false: there is none (yet). */
+bool ss_counters_ready(enum ss_ranges_by by);
+/* Ends all measurements. */
+void ss_counters_refuse(const struct ss_error *err);
+/* Reads what was measured and writes it; `message` has all but the values. */
+void ss_counters_write(struct ss_device_metrics_message *message);
+/* The fact "gpu.counters". */
+void ss_counters_describe(void);
+
+void ss_counters_on_step(int64_t step);
+
+#endif
