@@ -47,6 +47,9 @@ static const struct ss_option options[] = {
     {"aggregate-leaf-paths", 0, NULL, "one row for equal leaves with equal library functions", NULL,
      false},
     SS_READING_FILTER_OPTIONS("to"),
+    {"threads", 0, "N",
+     "threads that read the files of a run; the report is the same (default: the processors)",
+     "Input", false},
     {"format", 'f', "FORMAT", "form of the report (default by the ending of -o, else text)",
      "Output", false},
     {"output", 'o', "FILE", "write there instead of to the terminal", NULL, false},
@@ -104,7 +107,8 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
 static int run(const struct ss_arguments *arguments)
 {
     struct ss_report_request request;
-    if (!ss_report_request_parse(arguments, &request)) {
+    if (!ss_report_request_parse(arguments, &request) ||
+        !ss_reading_parse_threads(arguments, &request.reading)) {
         return ss_status_exit_code(SS_E_USAGE);
     }
     ss_text_use_utf8();

@@ -2,6 +2,7 @@
 #include "cli/reading.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,27 @@ bool ss_reading_parse_weight(const struct ss_arguments *arguments, struct ss_rea
     return true;
 }
 
+enum { MOST_THREADS = 64 };
+
+/* Processors that this process may use. */
+static unsigned processor_count(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count < MOST_THREADS ? (unsigned)count : MOST_THREADS;
+}
+
+bool ss_reading_parse_threads(const struct ss_arguments *arguments, struct ss_reading *reading)
+{
+    long long threads;
+    if (!ss_arguments_get_integer(arguments, "threads", 1, MOST_THREADS, processor_count(),
+                                  &threads)) {
+        return false;
+    }
+    reading->load.threads = (unsigned)threads;
+    return true;
+}
+
 enum ss_status ss_reading_newest(const struct ss_arguments *arguments,
                                  const struct ss_reading *reading, struct ss_strbuf *path,
                                  struct ss_error *err)
@@ -257,6 +279,7 @@ enum ss_status ss_reading_load_paths(const struct ss_arguments *arguments,
 {
     struct ss_progress progress = {0};
     struct ss_model_load load = reading->load;
+    load.threads = load.threads > 0 ? load.threads : processor_count();
     load.progress = ss_progress_update;
     load.progress_context = &progress;
     enum ss_status status = ss_model_add_inputs(model, paths, count, &load, err);

@@ -79,6 +79,9 @@ bool ss_reading_parse(const struct ss_arguments *arguments, const char *end_opti
                       enum ss_idle_policy idle, struct ss_reading *reading);
 /* After ss_reading_parse. False: a usage error was printed. */
 bool ss_reading_parse_weight(const struct ss_arguments *arguments, struct ss_reading *reading);
+/* After ss_reading_parse, of commands with the option --threads. False: a usage error was printed.
+ */
+bool ss_reading_parse_threads(const struct ss_arguments *arguments, struct ss_reading *reading);
 /* Loads the positional inputs, or the newest recording here (and prints its name). `*named` is the
  * first input's path, borrowed from the model. */
 enum ss_status ss_reading_load(const struct ss_arguments *arguments,

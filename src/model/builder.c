@@ -57,6 +57,7 @@ uint64_t ss_model_builder_on_axis(struct ss_model_builder *builder, uint64_t tim
 {
     if (!builder->is_placed) {
         builder->shift_ns = ss_clock_domains_place(builder->model, builder->input);
+        builder->on_tracks.shift_ns = builder->shift_ns;
         builder->is_placed = true;
     }
     return ss_clock_shifted(time_ns, builder->shift_ns);
@@ -75,7 +76,8 @@ void ss_model_builder_wall_clock(struct ss_model_builder *builder, uint64_t base
     input->boot = ss_intern_put_text(&model->strings, "wall clock");
     input->has_clock = true;
     input->wall_offset_ns = 0;
-    builder->shift_ns = ss_clock_domains_place(model, builder->input) + (int64_t)base_ns;
+    builder->on_tracks.shift_ns = ss_clock_domains_place(model, builder->input);
+    builder->shift_ns = builder->on_tracks.shift_ns + (int64_t)base_ns;
     builder->is_placed = true;
     ss_load_tracks_shift(&builder->on_tracks, model, builder->shift_ns - before_ns);
 }

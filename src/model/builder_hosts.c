@@ -24,6 +24,17 @@
         (rows)->data[id] = (__VA_ARGS__);                                                          \
     } while (0)
 
+uint32_t ss_model_host_row(struct ss_model *model, const struct ss_model_host *host)
+{
+    uint32_t id;
+    FIND(&model->hosts,
+         row->boot == host->boot && row->name == host->name &&
+             row->time_namespace == host->time_namespace,
+         id);
+    STORE(&model->hosts, id, *host);
+    return id;
+}
+
 uint32_t ss_model_builder_host(struct ss_model_builder *builder, uint32_t id,
                                const struct ss_trace_host *host)
 {
@@ -32,21 +43,17 @@ uint32_t ss_model_builder_host(struct ss_model_builder *builder, uint32_t id,
                                 .name = ss_model_builder_text(builder, host->name),
                                 .time_namespace = host->time_namespace};
     if (id == 0) {
-        FIND(&model->hosts,
-             row->boot == new.boot && row->name == new.name &&
-                 row->time_namespace == new.time_namespace,
-             id);
+        id = ss_model_host_row(model, &new);
     }
-    STORE(&model->hosts, id, new);
+    model->hosts.data[id] = new;
     ss_clock_domains_host(model, builder->input, host);
     return id;
 }
 
 /* The row of a device that another file of the same boot has, too; 0: there is none. */
-static uint32_t find_device(const struct ss_model_builder *builder, uint32_t uuid)
+static uint32_t find_device(const struct ss_model *model, uint32_t input, uint32_t uuid)
 {
-    const struct ss_model *model = builder->model;
-    uint32_t boot = model->inputs.data[builder->input].boot;
+    uint32_t boot = model->inputs.data[input].boot;
     for (uint32_t i = 1; i < model->devices.count && ss_model_text(model, uuid)[0] != '\0'; i++) {
         const struct ss_model_device *device = &model->devices.data[i];
         if (device->uuid == uuid && model->inputs.data[device->input].boot == boot) {
@@ -56,16 +63,23 @@ static uint32_t find_device(const struct ss_model_builder *builder, uint32_t uui
     return 0;
 }
 
+uint32_t ss_model_device_row(struct ss_model *model, uint32_t input, uint32_t uuid)
+{
+    uint32_t id = find_device(model, input, uuid);
+    if (id == 0) {
+        id = (uint32_t)model->devices.count;
+        ss_vec_push_zero(&model->devices);
+    }
+    return id;
+}
+
 uint32_t ss_model_builder_device(struct ss_model_builder *builder, uint32_t id,
                                  const struct ss_trace_device *device)
 {
     struct ss_model *model = builder->model;
     if (id == 0) {
-        id = find_device(builder, ss_model_builder_text(builder, device->uuid));
-    }
-    if (id == 0) {
-        id = (uint32_t)model->devices.count;
-        ss_vec_push_zero(&model->devices);
+        id = ss_model_device_row(model, builder->input,
+                                 ss_model_builder_text(builder, device->uuid));
     }
     model->devices.data[id] =
         (struct ss_model_device){.input = builder->input,
@@ -110,6 +124,16 @@ uint32_t ss_model_builder_stream(struct ss_model_builder *builder, uint32_t id,
     return id;
 }
 
+uint32_t ss_model_group_row(struct ss_model *model, const struct ss_model_group *group)
+{
+    uint32_t id = 0;
+    if (group->number != 0) {
+        FIND(&model->groups, row->kind == group->kind && row->number == group->number, id);
+    }
+    STORE(&model->groups, id, *group);
+    return id;
+}
+
 uint32_t ss_model_builder_group(struct ss_model_builder *builder, uint32_t id,
                                 const struct ss_trace_group *group)
 {
@@ -119,14 +143,14 @@ uint32_t ss_model_builder_group(struct ss_model_builder *builder, uint32_t id,
                                  .name = ss_model_builder_text(builder, group->name),
                                  .size = group->size,
                                  .first_run = (uint32_t)model->rank_runs.count};
-    if (id == 0 && new.number != 0) {
-        FIND(&model->groups, row->kind == new.kind && row->number == new.number, id);
-    }
     struct ss_strview runs = group->ranks;
     for (struct ss_rank_run run; ss_rank_runs_next(&runs, &run);) {
         ss_vec_push(&model->rank_runs, run);
         new.run_count++;
     }
-    STORE(&model->groups, id, new);
+    if (id == 0) {
+        return ss_model_group_row(model, &new);
+    }
+    model->groups.data[id] = new;
     return id;
 }

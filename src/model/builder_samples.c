@@ -5,8 +5,6 @@
 #include "model/builder_state.h"
 #include "model/index.h"
 
-static const uint64_t default_max_samples = UINT64_C(1) << 26;
-
 /* The first step of the process that contains a sample counts as its first step. */
 static enum ss_sample_step step_of(struct ss_model_builder *builder, uint32_t process,
                                    int64_t number)
@@ -65,7 +63,7 @@ static enum ss_status store_sample(struct ss_model_builder *builder,
                                    const struct ss_model_sample *sample, struct ss_error *err)
 {
     uint64_t limit =
-        builder->load->max_samples > 0 ? builder->load->max_samples : default_max_samples;
+        builder->load->max_samples > 0 ? builder->load->max_samples : SS_MODEL_DEFAULT_MAX_SAMPLES;
     if (builder->model->samples.count >= limit) {
         return ss_fail(err, SS_E_LIMIT,
                        "more than %" PRIu64 " samples are too many for a timeline; select a "
@@ -118,9 +116,8 @@ static void add_total(struct ss_model_builder *builder, const struct ss_trace_sa
 static void add_gil_span(struct ss_model_builder *builder, const struct ss_model_total *total,
                          uint64_t last_ns)
 {
-    enum { MAX_SPANS = 1 << 20 };
     struct ss_model *model = builder->model;
-    if (model->gil_spans.count >= MAX_SPANS) {
+    if (model->gil_spans.count >= SS_MODEL_MOST_GIL_SPANS) {
         return;
     }
     uint64_t half_ns = builder->period_ns / 2;

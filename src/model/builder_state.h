@@ -6,6 +6,9 @@
 #include "model/builder.h"
 #include "model/load_tracks.h"
 
+#define SS_MODEL_DEFAULT_MAX_SAMPLES (UINT64_C(1) << 26)
+enum { SS_MODEL_MOST_GIL_SPANS = 1 << 20 };
+
 struct ss_pending_samples ss_vec_of(struct ss_pending_sample);
 
 /* Samples of non-main threads in the newest step of a process: whether that step ends is not known
@@ -30,6 +33,18 @@ struct ss_model_builder {
     uint64_t base_ns;   /* the first tick of the first sample: origin of a time range */
     uint64_t period_ns; /* 0: unknown */
 };
+
+/* The ids of rows that inputs share by their content; added if they are new. */
+uint32_t ss_model_host_row(struct ss_model *model, const struct ss_model_host *host);
+/* A new one is empty. Of no `uuid`: always a new one. */
+uint32_t ss_model_device_row(struct ss_model *model, uint32_t input, uint32_t uuid);
+/* Replaces what is known of the group. */
+uint32_t ss_model_group_row(struct ss_model *model, const struct ss_model_group *group);
+uint32_t ss_model_name_row(struct ss_model *model, uint32_t input,
+                           const struct ss_model_name *name);
+uint32_t ss_model_metric_kind_row(struct ss_model *model, const struct ss_model_metric_kind *kind);
+/* Adds hits and time to the row of the line. */
+void ss_model_add_line_time(struct ss_model *model, const struct ss_model_line_time *line);
 
 /* The time on the axis. */
 uint64_t ss_model_builder_on_axis(struct ss_model_builder *builder, uint64_t time_ns);

@@ -95,24 +95,29 @@ uint32_t ss_model_builder_track(struct ss_model_builder *builder, uint32_t id,
     return id;
 }
 
+uint32_t ss_model_name_row(struct ss_model *model, uint32_t input, const struct ss_model_name *name)
+{
+    struct ss_identity identity = {{(uint64_t)name->text << 32 | name->category,
+                                    (uint64_t)name->file << 32 | name->line, name->colour,
+                                    name->type}};
+    uint32_t id = ss_identities_find(&model->index->names, &identity, input);
+    if (id == 0) {
+        id = (uint32_t)model->names.count;
+        ss_vec_push(&model->names, *name);
+        ss_identities_add(&model->index->names, &identity, input, id);
+    }
+    return id;
+}
+
 uint32_t ss_model_builder_name(struct ss_model_builder *builder, const struct ss_trace_name *name)
 {
-    struct ss_model *model = builder->model;
     struct ss_model_name row = {.text = ss_model_builder_text(builder, name->text),
                                 .category = ss_model_builder_text(builder, name->category),
                                 .colour = name->colour,
                                 .file = ss_model_builder_text(builder, name->file),
                                 .line = name->line,
                                 .type = name->type};
-    struct ss_identity identity = {{(uint64_t)row.text << 32 | row.category,
-                                    (uint64_t)row.file << 32 | row.line, row.colour, row.type}};
-    uint32_t id = ss_identities_find(&model->index->names, &identity, builder->input);
-    if (id == 0) {
-        id = (uint32_t)model->names.count;
-        ss_vec_push(&model->names, row);
-        ss_identities_add(&model->index->names, &identity, builder->input, id);
-    }
-    return id;
+    return ss_model_name_row(builder->model, builder->input, &row);
 }
 
 /* --- line times ------------------------------------------------------------------------------ */
@@ -121,10 +126,9 @@ struct line_key {
     uint32_t process, name, line;
 };
 
-static void add_line(struct ss_model_builder *builder, const struct ss_trace_line *line)
+void ss_model_add_line_time(struct ss_model *model, const struct ss_model_line_time *line)
 {
-    struct ss_model *model = builder->model;
-    struct line_key key = {line->process_ref, line->name_ref, line->line};
+    struct line_key key = {line->process, line->name, line->line};
     uint32_t known = ss_intern_put(&model->index->line_keys, (const char *)&key, sizeof key);
     size_t at = known - 1; /* id 0 is the empty key */
     if (at == model->line_times.count) {
@@ -135,6 +139,16 @@ static void add_line(struct ss_model_builder *builder, const struct ss_trace_lin
     struct ss_model_line_time *row = &model->line_times.data[at];
     row->hits += line->hits;
     row->total_ns += line->total_ns;
+}
+
+static void add_line(struct ss_model_builder *builder, const struct ss_trace_line *line)
+{
+    const struct ss_model_line_time row = {.process = line->process_ref,
+                                           .name = line->name_ref,
+                                           .line = line->line,
+                                           .hits = line->hits,
+                                           .total_ns = line->total_ns};
+    ss_model_add_line_time(builder->model, &row);
 }
 
 void ss_model_builder_line(struct ss_model_builder *builder, const struct ss_trace_line *line)
@@ -217,18 +231,23 @@ void ss_model_builder_flow(struct ss_model_builder *builder, const struct ss_tra
     }
 }
 
+uint32_t ss_model_metric_kind_row(struct ss_model *model, const struct ss_model_metric_kind *kind)
+{
+    uint32_t id = ss_intern_put(&model->index->metric_keys, (const char *)kind, sizeof *kind);
+    if (id == model->metric_kinds.count) {
+        ss_vec_push(&model->metric_kinds, *kind);
+    }
+    return id;
+}
+
 uint32_t ss_model_builder_metric_kind(struct ss_model_builder *builder,
                                       const struct ss_builder_metric_kind *kind)
 {
-    struct ss_model *model = builder->model;
-    struct ss_model_metric_kind row = {.name = ss_model_builder_text(builder, kind->name),
-                                       .unit = ss_model_builder_text(builder, kind->unit),
-                                       .section = ss_model_builder_text(builder, kind->section)};
-    uint32_t id = ss_intern_put(&model->index->metric_keys, (const char *)&row, sizeof row);
-    if (id == model->metric_kinds.count) {
-        ss_vec_push(&model->metric_kinds, row);
-    }
-    return id;
+    const struct ss_model_metric_kind row = {.name = ss_model_builder_text(builder, kind->name),
+                                             .unit = ss_model_builder_text(builder, kind->unit),
+                                             .section =
+                                                 ss_model_builder_text(builder, kind->section)};
+    return ss_model_metric_kind_row(builder->model, &row);
 }
 
 /* The payload of the range, which has a row if it has metrics. */

@@ -12,22 +12,39 @@ static uint64_t hash(const struct ss_identity *identity)
     return sum;
 }
 
-uint32_t ss_identities_find(struct ss_identities *identities, const struct ss_identity *identity,
-                            uint32_t input)
+/* The row of another input; NULL: none. */
+static struct ss_identity_row *find(const struct ss_identities *identities,
+                                    const struct ss_identity *identity, uint32_t input)
 {
     const struct ss_slots *slots = &identities->slots;
     if (slots->count == 0) {
-        return 0;
+        return NULL;
     }
     uint32_t slot = (uint32_t)hash(identity) & (slots->count - 1);
     for (; slots->ids[slot] != 0; slot = (slot + 1) & (slots->count - 1)) {
         struct ss_identity_row *row = &identities->rows.data[slots->ids[slot] - 1];
         if (row->input != input && memcmp(&row->identity, identity, sizeof *identity) == 0) {
-            row->input = input;
-            return row->id;
+            return row;
         }
     }
-    return 0;
+    return NULL;
+}
+
+uint32_t ss_identities_find(struct ss_identities *identities, const struct ss_identity *identity,
+                            uint32_t input)
+{
+    struct ss_identity_row *row = find(identities, identity, input);
+    if (row == NULL) {
+        return 0;
+    }
+    row->input = input;
+    return row->id;
+}
+
+bool ss_identities_has(const struct ss_identities *identities, const struct ss_identity *identity,
+                       uint32_t input)
+{
+    return find(identities, identity, input) != NULL;
 }
 
 void ss_identities_add(struct ss_identities *identities, const struct ss_identity *identity,

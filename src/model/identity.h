@@ -7,6 +7,8 @@
 #ifndef SS_MODEL_IDENTITY_H
 #define SS_MODEL_IDENTITY_H
 
+#include <stdbool.h>
+
 #include "model/slots.h"
 
 struct ss_identity {
@@ -27,6 +29,9 @@ struct ss_identities {
 /* The id that an earlier input gave the row; the row now belongs to `input` too. 0: none. */
 uint32_t ss_identities_find(struct ss_identities *identities, const struct ss_identity *identity,
                             uint32_t input);
+/* Whether find would find it. */
+bool ss_identities_has(const struct ss_identities *identities, const struct ss_identity *identity,
+                       uint32_t input);
 void ss_identities_add(struct ss_identities *identities, const struct ss_identity *identity,
                        uint32_t input, uint32_t id);
 void ss_identities_fini(struct ss_identities *identities);

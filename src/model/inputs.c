@@ -10,9 +10,11 @@
 
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "model/absorb.h"
 #include "model/clock_align.h"
 #include "model/clock_domains.h"
 #include "model/importer.h"
+#include "model/load_parts.h"
 #include "model/load_tracks.h"
 #include "model/run_archive.h"
 #include "model/run_input.h"
@@ -214,6 +216,22 @@ static enum ss_status load_one(struct ss_model *model, const struct file *file,
     return SS_OK;
 }
 
+/* Through a model of its own, as every file of several: so the rows do not depend on how many are
+ * loaded at a time. */
+static enum ss_status load_part(struct ss_model *model, struct ss_load_parts *parts, size_t index,
+                                const struct file *file, const struct ss_model_load *load,
+                                struct ss_error *err)
+{
+    struct ss_model part;
+    enum ss_status status = ss_load_parts_take(parts, index, &part, err);
+    if (status == SS_OK) {
+        bool is_absorbed = ss_model_absorb(model, &part, load);
+        ss_model_fini(&part);
+        return is_absorbed ? SS_OK : load_one(model, file, load, err);
+    }
+    return status == SS_E_GONE ? load_one(model, file, load, err) : status;
+}
+
 /* The request of a file: of files without a clock, times count from the begin of each. */
 static struct ss_model_load request_of(const struct file *file, const struct ss_model_load *load,
                                        bool is_resolved)
@@ -243,17 +261,38 @@ static void name_as_packed(struct ss_model *model, const struct input *input, si
     }
 }
 
+/* What the files of all inputs are loaded with. */
+struct loading {
+    const struct files *files;
+    const struct ss_model_load *load;
+    bool is_resolved;
+    struct ss_load_parts *parts; /* NULL: one after the other */
+};
+
+static enum ss_status load_file(struct ss_model *model, const struct loading *loading, size_t index,
+                                struct ss_error *err)
+{
+    const struct file *file = &loading->files->data[index];
+    const struct ss_model_load *load = loading->load;
+    if (loading->parts == NULL) {
+        struct ss_model_load request = request_of(file, load, loading->is_resolved);
+        return load_one(model, file, &request, err);
+    }
+    if (load->progress != NULL && load->threads > 1) {
+        load->progress(load->progress_context, file->path, index, loading->files->count);
+    }
+    return load_part(model, loading->parts, index, file, load, err);
+}
+
 /* Loads the files of one input, of which at least one must be readable. */
 static enum ss_status load_files(struct ss_model *model, struct input *input,
-                                 const struct file *files, size_t count,
-                                 const struct ss_model_load *load, bool is_resolved,
-                                 struct ss_error *err)
+                                 const struct loading *loading, size_t first, struct ss_error *err)
 {
+    const struct file *files = loading->files->data;
     size_t inputs = model->inputs.count;
-    for (size_t i = 0; i < count; i++) {
-        struct ss_model_load request = request_of(&files[i], load, is_resolved);
+    for (size_t i = first; i < input->end; i++) {
         size_t before = model->inputs.count;
-        SS_TRY(load_one(model, &files[i], &request, err));
+        SS_TRY(load_file(model, loading, i, err));
         if (input->is_run && model->inputs.count > before) {
             ss_run_input_loaded(&input->run, files[i].path);
         }
@@ -299,12 +338,40 @@ static enum ss_status resolve_spans(const struct files *files, const struct ss_m
     return status;
 }
 
+/* Of several files without a requested time; the others depend on the begin of all. */
+static bool loads_parts(const struct files *files, const struct ss_model_load *load)
+{
+    return files->count > 1 && !load->on_axis && !load->has_time_range && !load->has_steps;
+}
+
+static enum ss_status load_inputs(struct ss_model *model, struct input *inputs, size_t count,
+                                  struct loading *loading, struct ss_error *err)
+{
+    const struct files *files = loading->files;
+    struct ss_part_file *parts = ss_alloc_zero(files->count + 1, sizeof *parts);
+    enum ss_status status = SS_OK;
+    for (size_t i = 0; i < files->count; i++) {
+        parts[i] = (struct ss_part_file){files->data[i].path, !files->data[i].in_folder};
+    }
+    if (loads_parts(files, loading->load)) {
+        loading->parts = ss_load_parts_begin(parts, files->count, loading->load);
+    }
+    for (size_t i = 0; i < count && status == SS_OK; i++) {
+        status = load_files(model, &inputs[i], loading, i > 0 ? inputs[i - 1].end : 0, err);
+    }
+    if (loading->parts != NULL) {
+        ss_load_parts_end(loading->parts);
+    }
+    ss_free(parts);
+    return status;
+}
+
 enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *paths, size_t count,
                                    const struct ss_model_load *load, struct ss_error *err)
 {
     static const struct ss_model_load everything = {0};
-    const struct ss_model_load *request = load != NULL ? load : &everything;
     struct files all = {0};
+    struct loading loading = {.files = &all, .load = load != NULL ? load : &everything};
     struct input *inputs = ss_alloc_zero(count + 1, sizeof *inputs);
     enum ss_status status = SS_OK;
     for (size_t i = 0; i < count && status == SS_OK; i++) {
@@ -312,13 +379,9 @@ enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *pa
         status = list_input(paths[i], &all, &inputs[i], err);
         inputs[i].end = all.count;
     }
-    bool is_resolved = status == SS_OK && needs_resolving(&all, request);
-    status = is_resolved ? resolve_spans(&all, request, err) : status;
-    for (size_t i = 0; i < count && status == SS_OK; i++) {
-        size_t first = i > 0 ? inputs[i - 1].end : 0;
-        status = load_files(model, &inputs[i], all.data + first, inputs[i].end - first, request,
-                            is_resolved, err);
-    }
+    loading.is_resolved = status == SS_OK && needs_resolving(&all, loading.load);
+    status = loading.is_resolved ? resolve_spans(&all, loading.load, err) : status;
+    status = status == SS_OK ? load_inputs(model, inputs, count, &loading, err) : status;
     ss_load_order_tracks(model);
     ss_clock_domains_finish(model);
     ss_clock_align(model);

@@ -55,8 +55,7 @@ static void grow(struct ss_model *model, struct ss_slots *slots)
     }
 }
 
-/* The index of the list's first row; adds it. */
-static uint32_t find_list(struct ss_model *model, const struct ss_model_field *list, size_t count)
+uint32_t ss_load_put_fields(struct ss_model *model, const struct ss_model_field *list, size_t count)
 {
     struct ss_slots *slots = &model->index->field_lists;
     grow(model, slots);
@@ -88,7 +87,7 @@ static uint32_t put_fields(struct ss_model *model, const struct ss_trace_event *
     for (uint32_t i = 0; i < count; i++) {
         list[i] = field_row(model, &event->fields[i]);
     }
-    return find_list(model, list, count);
+    return ss_load_put_fields(model, list, count);
 }
 
 uint32_t ss_load_put_payload(struct ss_model *model, const struct ss_trace_event *event)
@@ -100,6 +99,7 @@ uint32_t ss_load_put_payload(struct ss_model *model, const struct ss_trace_event
     struct ss_model_payload row = {
         .type = value->type, .first_field = put_fields(model, event), .natural = value->natural};
     if (value->type == SS_VALUE_TEXT) {
+        row.natural = 0;
         row.text = ss_intern_put(&model->strings, value->text.data, value->text.length);
     } else if (value->type == SS_VALUE_REAL) {
         row.real = value->real;

@@ -47,6 +47,7 @@ struct ss_load_tracks {
     uint64_t operators, most_operators; /* their events; most_operators 0: no limit */
     unsigned halvings;                  /* operators of 1 in 2^halvings steps are loaded */
     uint64_t from_ns, to_ns;            /* operators that end before or begin after are dropped */
+    int64_t shift_ns; /* of the input's clock to the axis: what is selected must not depend on it */
 };
 
 /* The requested range, and the end of ranges that are still open. */
@@ -68,6 +69,9 @@ void ss_load_tracks_complete(struct ss_load_tracks *tracks, const struct ss_mode
                              const struct ss_complete_range *range);
 /* The row of payloads; 0: the event carries nothing. Equal lists of fields share their rows. */
 uint32_t ss_load_put_payload(struct ss_model *model, const struct ss_trace_event *event);
+/* The first row of the list, which ends with field 0 after `count` fields; adds it. */
+uint32_t ss_load_put_fields(struct ss_model *model, const struct ss_model_field *list,
+                            size_t count);
 /* Moves all times so far. */
 void ss_load_tracks_shift(struct ss_load_tracks *tracks, struct ss_model *model, int64_t shift_ns);
 /* Turns the collected events into rows. */

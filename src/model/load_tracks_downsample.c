@@ -45,11 +45,13 @@ static void step_begins_fini(struct step_begins *steps)
     ss_vec_fini(&steps->by_process);
 }
 
-/* Selects a step by a hash of its begin, so that halvings agree: each one drops half of the steps
- * that the previous one left. */
-static bool is_step_selected(uint64_t begin_ns, unsigned halvings)
+/* Selects a step by a hash of its begin on its own clock, so that halvings agree: each one drops
+ * half of the steps that the previous one left. */
+static bool is_step_selected(const struct ss_load_tracks *tracks, uint64_t begin_ns)
 {
-    uint64_t hash = begin_ns * UINT64_C(0x9e3779b97f4a7c15);
+    unsigned halvings = tracks->halvings;
+    uint64_t own_ns = begin_ns - (uint64_t)tracks->shift_ns;
+    uint64_t hash = own_ns * UINT64_C(0x9e3779b97f4a7c15);
     hash ^= hash >> 29;
     hash *= UINT64_C(0xbf58476d1ce4e5b9);
     return halvings == 0 || hash >> (64 - halvings) == 0;
@@ -85,7 +87,7 @@ static void downsample_nest(const struct ss_load_tracks *tracks, struct ss_nest 
             bool is_within =
                 closed.step == step || (closed.step + 1 == step && retained == closed.index + 2);
             bool is_dropped = closed.step > 0 && is_read && is_within &&
-                              !is_step_selected(begins->data[closed.step - 1], tracks->halvings);
+                              !is_step_selected(tracks, begins->data[closed.step - 1]);
             bool is_outside =
                 now_ns < tracks->from_ns || events[closed.index].time_ns >= tracks->to_ns;
             retained = is_dropped || is_outside ? closed.index : retained;
@@ -233,11 +235,11 @@ static void emit_steps(const struct ss_load_tracks *tracks, struct ss_model *mod
         for (; at < extracted.count && extracted.data[at].time_ns < end_ns; at++) {
             was_recorded = ss_model_real(&extracted.data[at]) != 0;
         }
-        struct ss_model_value value = {
-            .time_ns = begins->data[i],
-            .track = counter,
-            .is_integer = true,
-            .integer = was_recorded && is_step_selected(begins->data[i], tracks->halvings)};
+        struct ss_model_value value = {.time_ns = begins->data[i],
+                                       .track = counter,
+                                       .is_integer = true,
+                                       .integer = was_recorded &&
+                                                  is_step_selected(tracks, begins->data[i])};
         ss_vec_push(&model->values, value);
     }
     ss_vec_fini(&extracted);

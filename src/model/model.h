@@ -493,7 +493,8 @@ struct ss_model_load {
     /* Above this number of PyTorch operators, loads those of randomly chosen steps; the counter
      * "operators recorded" is 0 for the others. 0: loads all. */
     uint64_t max_operators;
-    /* Called while a trace is read; may be NULL. */
+    unsigned threads; /* that load several files beside each other; the result is the same. 0: 1 */
+    /* Called while a trace is read; may be NULL. With several threads, between files. */
     void (*progress)(void *context, const char *path, uint64_t done_bytes, uint64_t all_bytes);
     void *progress_context;
 };
