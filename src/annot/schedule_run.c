@@ -25,7 +25,9 @@ static void begin_window(struct ss_schedule_run *run, struct ss_schedule_turn *t
 /* The step at run->position begins; a window begins with its first recorded step. */
 static void begin_step(struct ss_schedule_run *run, struct ss_schedule_turn *turn)
 {
-    run->action = run->in_epoch ? ss_schedule_at(&run->schedule, &run->position) : SS_SCHEDULE_SKIP;
+    run->action = run->demands != NULL ? ss_demands_action(run->demands, run->number)
+                  : run->in_epoch      ? ss_schedule_at(&run->schedule, &run->position)
+                                       : SS_SCHEDULE_SKIP;
     turn->action = run->action;
     if (ss_schedule_records(run->action) && !run->window_open) {
         begin_window(run, turn);
@@ -46,6 +48,19 @@ struct ss_schedule_turn ss_schedule_run_start(struct ss_schedule_run *run)
     run->in_epoch = !run->schedule.per_epoch;
     begin_step(run, &turn);
     return turn;
+}
+
+/* Numbers that the program gives to its steps may skip the last one of a window on demand. */
+static bool ends_window(const struct ss_schedule_run *run)
+{
+    return run->action == SS_SCHEDULE_RECORD_AND_SAVE ||
+           (run->demands != NULL && run->window_open &&
+            ss_demands_action(run->demands, run->number) == SS_SCHEDULE_SKIP);
+}
+
+static bool is_cut(const struct ss_schedule_run *run)
+{
+    return run->demands == NULL && !ss_schedule_ends_cycle(&run->schedule, &run->position);
 }
 
 static void count_step(struct ss_schedule_run *run)
@@ -71,8 +86,8 @@ struct ss_schedule_turn ss_schedule_run_step(struct ss_schedule_run *run)
         return turn; /* after the last batch of the epoch, for example in evaluation */
     }
     count_step(run);
-    if (run->action == SS_SCHEDULE_RECORD_AND_SAVE) {
-        end_window(run, !ss_schedule_ends_cycle(&run->schedule, &run->position), &turn);
+    if (ends_window(run)) {
+        end_window(run, is_cut(run), &turn);
     }
     run->position.step++;
     run->in_epoch = run->position.length < 0 || run->position.step < run->position.length;

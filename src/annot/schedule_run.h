@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 
+#include "annot/demands.h"
 #include "annot/schedule.h"
 
 /* The effect of one mark. The end of a window comes before the beginning of the next, at the same
@@ -26,9 +27,12 @@ struct ss_schedule_turn {
     int64_t ended_steps;            /* complete steps in the ending window */
 };
 
-/* Zero-initialised except for `schedule`, which must be valid (ss_schedule_check). */
+/* Zero-initialised except for `schedule`, which must be valid (ss_schedule_check), or `demands`, by
+ * whose steps windows begin and end instead. */
 struct ss_schedule_run {
     struct ss_schedule schedule;
+    const struct ss_demands *demands; /* NULL: `schedule` */
+    int64_t number;                   /* with demands: the program's, of the step that begins */
     bool running;
     bool epoch_is_marked; /* an epoch was marked, or assumed, since the start */
     bool in_epoch;        /* false before the first epoch and after its last batch */

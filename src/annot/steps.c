@@ -3,14 +3,21 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "annot/schedule_text.h"
 
-void ss_steps_init(struct ss_steps *steps, const char *schedule)
+void ss_steps_init(struct ss_steps *steps, const char *schedule, struct ss_ring_header *header)
 {
-    *steps = (struct ss_steps){.step = -1, .epoch = -1, .batch_is_unclaimed = true};
-    steps->has_schedule =
-        schedule != NULL && ss_schedule_parse(schedule, &steps->run.schedule, NULL) == SS_OK;
+    *steps = (struct ss_steps){
+        .step = -1, .epoch = -1, .batch_is_unclaimed = true, .demands.header = header};
+    if (schedule != NULL && strcmp(schedule, SS_DEMANDS_SCHEDULE) == 0) {
+        steps->has_schedule = true;
+        steps->run.demands = &steps->demands;
+    } else {
+        steps->has_schedule =
+            schedule != NULL && ss_schedule_parse(schedule, &steps->run.schedule, NULL) == SS_OK;
+    }
 }
 
 void ss_steps_forget(struct ss_steps *steps)
@@ -20,7 +27,9 @@ void ss_steps_forget(struct ss_steps *steps)
                                .batch_is_unclaimed = true,
                                .step = -1,
                                .epoch = -1,
-                               .run.schedule = steps->run.schedule};
+                               .run.schedule = steps->run.schedule,
+                               .run.demands = steps->run.demands,
+                               .demands.header = steps->demands.header};
 }
 
 static void apply_turn(struct ss_steps *steps, struct ss_schedule_turn turn,
@@ -36,9 +45,11 @@ static void apply_turn(struct ss_steps *steps, struct ss_schedule_turn turn,
     steps->action = turn.action;
 }
 
-static void start_schedule(struct ss_steps *steps, struct ss_steps_change *change)
+/* `ends_step`: the mark that starts it ends the step that begins here. */
+static void start_schedule(struct ss_steps *steps, bool ends_step, struct ss_steps_change *change)
 {
     if (!steps->run.running && !steps->is_over) {
+        steps->run.number = steps->step - ends_step;
         apply_turn(steps, ss_schedule_run_start(&steps->run), change);
         steps->is_unclaimed = true;
         steps->found = 0;
@@ -59,6 +70,7 @@ static void begin_epoch(struct ss_steps *steps, struct ss_steps_change *change)
 
 static void end_step(struct ss_steps *steps, bool is_found, struct ss_steps_change *change)
 {
+    steps->run.number = steps->step;
     apply_turn(steps, ss_schedule_run_step(&steps->run), change);
     steps->found += is_found;
 }
@@ -71,7 +83,7 @@ static void restart_schedule(struct ss_steps *steps, bool ends_step, struct ss_s
         steps->run.longest = 0;
         apply_turn(steps, ss_schedule_run_stop(&steps->run), change);
         bool cut = change->cut;
-        start_schedule(steps, change);
+        start_schedule(steps, ends_step, change);
         if (steps->epoch >= 0) {
             begin_epoch(steps, change);
         }
@@ -90,7 +102,7 @@ static void advance_schedule(struct ss_steps *steps, const struct ss_steps_reque
     switch (request->mark) {
     case SS_STEPS_BEGIN:
     case SS_STEPS_NEXT:
-        start_schedule(steps, change);
+        start_schedule(steps, request->mark == SS_STEPS_NEXT, change);
         if (request->overrules) {
             restart_schedule(steps, request->mark == SS_STEPS_NEXT, change);
         } else if (request->mark == SS_STEPS_NEXT || !steps->is_unclaimed) {
@@ -99,7 +111,7 @@ static void advance_schedule(struct ss_steps *steps, const struct ss_steps_reque
         steps->is_unclaimed = false;
         break;
     case SS_STEPS_EPOCH:
-        start_schedule(steps, change);
+        start_schedule(steps, false, change);
         begin_epoch(steps, change);
         break;
     default:
@@ -181,7 +193,7 @@ struct ss_steps_change ss_steps_schedule(struct ss_steps *steps, const struct ss
     steps->run = run;
     steps->has_schedule = true;
     steps->is_over = schedule == NULL;
-    start_schedule(steps, &change);
+    start_schedule(steps, false, &change);
     end_mark(steps, &change);
     return change;
 }
@@ -212,6 +224,8 @@ struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_ste
     enum ss_schedule_action action = steps->action;
     uint32_t window = steps->window;
     count_mark(steps, request, &change);
+    ss_demands_read(&steps->demands, steps->step + (request->again || !change.begins_step),
+                    steps->run.demands == NULL);
     if (steps->has_schedule && !request->again) {
         advance_schedule(steps, request, &change);
     }

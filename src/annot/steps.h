@@ -62,10 +62,12 @@ struct ss_steps {
     enum ss_schedule_action action;
     uint32_t window;
     struct ss_schedule_run run;
+    struct ss_demands demands; /* of a recording on demand: run.demands points here */
 };
 
-/* `schedule` in text form. NULL or invalid: no schedule, all steps are treated the same. */
-void ss_steps_init(struct ss_steps *steps, const char *schedule);
+/* `schedule` in text form, or "on-demand". NULL or invalid: no schedule, all steps are treated the
+ * same. `header`: with requests for windows on demand; NULL: none. */
+void ss_steps_init(struct ss_steps *steps, const char *schedule, struct ss_ring_header *header);
 /* Resets the marks in a forked child; the schedule stays. */
 void ss_steps_forget(struct ss_steps *steps);
 struct ss_steps_change ss_steps_mark(struct ss_steps *steps,

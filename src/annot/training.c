@@ -154,7 +154,7 @@ static void apply_mark(const struct ss_steps_request *request)
 
 void ss_training_init(const char *schedule)
 {
-    ss_steps_init(&steps, schedule);
+    ss_steps_init(&steps, schedule, ss_process_header);
     steps_pid = getpid();
 }
 

@@ -108,7 +108,15 @@ static const char *unreadable_reason(const struct ss_model *model)
 static bool report_no_window(const struct ss_record_output *output,
                              const struct ss_record_figures *figures)
 {
-    if ((output->schedule == NULL && !output->per_window) || figures->windows > 0) {
+    if (figures->windows > 0) {
+        return false;
+    }
+    if (output->is_on_demand) {
+        print_problem("no window was recorded: none was requested, or none came to its end; see "
+                      "stepscope trigger");
+        return true;
+    }
+    if (output->schedule == NULL && !output->per_window) {
         return false;
     }
     struct ss_schedule_run run = {.starts = output->schedule != NULL,
@@ -208,7 +216,7 @@ static void print_figures(FILE *out, const struct ss_record_output *output,
             (unsigned long long)figures->samples, seconds, digits, achieved_hz, output->rate_hz,
             (unsigned long long)figures->lost, (unsigned long long)figures->partial,
             (unsigned long long)figures->late);
-    if (output->schedule != NULL || figures->windows > 0) {
+    if (output->schedule != NULL || output->is_on_demand || figures->windows > 0) {
         fprintf(out, ", %llu window%s (%llu partial)", (unsigned long long)figures->windows,
                 figures->windows == 1 ? "" : "s", (unsigned long long)figures->partial_windows);
     }
@@ -390,7 +398,8 @@ static void print_stats(const struct ss_record_output *output, const char *path,
 static bool holds_marks(const struct ss_record_output *output,
                         const struct ss_record_result *result, const struct ss_model *model)
 {
-    bool lacks_windows = output->schedule != NULL && result->figures.windows == 0;
+    bool lacks_windows =
+        (output->schedule != NULL || output->is_on_demand) && result->figures.windows == 0;
     return !lacks_windows && ss_format_is_native(output->format) &&
            model->ranges.count + model->marks.count > 0;
 }

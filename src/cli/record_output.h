@@ -22,6 +22,7 @@ struct ss_record_output {
     const struct ss_schedule *schedule; /* NULL: none */
     bool per_window;                 /* output_path is a template; the files are finished already */
     const struct ss_record_run *run; /* whose folder has the trace; NULL: a file of its own */
+    bool is_on_demand;
     bool quiet;
     bool keep_native; /* with another format: trace_path is renamed, not removed */
     bool stats;       /* print the tables of `report` too */

@@ -13,6 +13,7 @@
 #include "cli/formats.h"
 #include "cli/record_output.h"
 #include "record/naming.h"
+#include "record/on_demand_folder.h"
 #include "record/ranks.h"
 #include "record/retained_files.h"
 #include "record/window_files.h"
@@ -26,6 +27,7 @@ void ss_record_plan_fini(struct ss_record_plan *plan)
     ss_free(plan->trace_path);
     ss_free(plan->command_line);
     ss_free(plan->temporary_folder);
+    ss_free(plan->on_demand_path);
     ss_run_folder_fini(&plan->run.folder);
 }
 
@@ -312,6 +314,22 @@ static enum ss_status expand_name(const struct ss_record_plan *plan, const char 
     return ss_name_expand(given, pid, &facts, name, err);
 }
 
+/* Where requests for windows are left: in the folder of the run or of the windows, else beside the
+ * file. */
+static void choose_on_demand_path(struct ss_record_plan *plan)
+{
+    struct ss_strbuf path;
+    char *folder = plan->run.folder.folder != NULL ? ss_strdup(plan->run.folder.folder)
+                   : plan->output.per_window       ? folder_of(plan->output_path)
+                                                   : NULL;
+    ss_strbuf_init(&path, 65536);
+    ss_on_demand_path(folder != NULL ? folder : plan->output_path, folder != NULL, &path);
+    plan->on_demand_path = ss_strbuf_take(&path);
+    plan->record.on_demand = plan->on_demand_path;
+    ss_strbuf_fini(&path);
+    ss_free(folder);
+}
+
 /* Long: one case for each kind of name. */
 enum ss_status ss_record_plan_choose_paths(const struct ss_arguments *arguments,
                                            struct ss_record_plan *plan, struct ss_error *err)
@@ -344,5 +362,8 @@ enum ss_status ss_record_plan_choose_paths(const struct ss_arguments *arguments,
     }
     plan->record.path = plan->output.trace_path = plan->trace_path;
     plan->record.output = plan->output.output_path = plan->output_path;
+    if (plan->on_demand) {
+        choose_on_demand_path(plan);
+    }
     return SS_OK;
 }

@@ -17,6 +17,8 @@
 struct ss_record_plan {
     struct ss_record_options record;
     struct ss_schedule schedule;
+    bool on_demand;
+    char *on_demand_path; /* NULL: none */
     char schedule_text[SS_SCHEDULE_TEXT_BYTES];
     char torch_text[256];
     char counters_text[SS_COUNTER_REQUEST_BYTES];

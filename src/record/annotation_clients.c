@@ -194,6 +194,7 @@ void ss_client_end(struct ss_record_client *client, uint64_t now_ns, bool is_dea
         ss_annot_drain(window_owner->annot, now_ns);
     }
     ss_annot_end(client->annot, now_ns, is_dead ? client->seen_ns : now_ns, is_dead);
+    ss_client_demand_ended(client);
     ss_client_write_counts(client, now_ns);
     note_problems(client, now_ns);
     note_unbuffered(client, now_ns);

@@ -26,6 +26,8 @@ enum { SS_DRAIN_FIRST_NS = 4000000 };
 
 enum { SS_CLIENT_PATH_BYTES = SS_RING_PATH_BYTES + 300, SS_CLIENT_MAX_PAST_EDGES = 64 };
 
+struct ss_demand_row;
+
 struct ss_past_edge {
     struct ss_window_edge edge;
     bool opens;
@@ -45,6 +47,8 @@ struct ss_record_client {
     uint64_t drained_ns;                         /* begin of the last complete drain of its ring */
     char sealed_path[SS_CLIENT_PATH_BYTES];      /* notices of finished files to the process */
     uint32_t header_window;                      /* last value in the header */
+    uint32_t demanded_window;                    /* of seconds, open now; 0: none */
+    uint32_t windows_of_seconds;                 /* so far */
     bool marks_steps;
     bool is_scheduled; /* by a schedule that the program set itself */
     bool wants_flush;  /* a flush is pending: flush_number… */
@@ -90,7 +94,10 @@ struct ss_record_annotations {
     struct ss_record_windows ended; /* of ended processes */
     uint64_t any_in_window_ns;      /* last update of any_in_window */
     bool any_in_window;
-    bool wants_flush;      /* of any process */
+    struct ss_vec_of(struct ss_demand_row *) demands; /* annotation_demands.h */
+    uint32_t windows_of_all, open_windows_of_all;     /* of seconds, without clients */
+    uint32_t demand_number;                           /* of the last one that was posted */
+    bool wants_flush;                                 /* of any process */
     int inherited_filters; /* seccomp filters that the program inherits from the recorder */
     uint64_t confinement_polled_ns;
     size_t confinement_client;
@@ -126,6 +133,18 @@ void ss_annotations_finish_windows(struct ss_record_annotations *annotations);
 void ss_client_enter_open_window(struct ss_record_client *client, uint64_t now_ns);
 bool ss_client_poll_header(struct ss_record_client *client);
 void ss_client_start_filter(struct ss_record_client *client);
+
+/* --- annotation_demands.c --------------------------------------------------------------------- */
+
+void ss_client_demand_begins(struct ss_record_client *client, const struct ss_window_edge *edge);
+void ss_client_demand_ends(struct ss_record_client *client, const struct ss_window_edge *edge,
+                           int64_t last_step);
+void ss_annotations_demand_drained(struct ss_record_annotations *annotations, uint32_t process_ref,
+                                   uint32_t window);
+void ss_client_demand_ended(struct ss_record_client *client);
+void ss_annotations_demand_sealed(struct ss_record_annotations *annotations,
+                                  const struct ss_window *window);
+void ss_annotations_free_demands(struct ss_record_annotations *annotations);
 
 /* --- annotation_drain.c ----------------------------------------------------------------------- */
 

@@ -107,6 +107,7 @@ static void on_window_begin(void *context, const struct ss_window_edge *edge)
                                .first_step = edge->step >= 0 ? edge->step : 0,
                                .begin_ns = edge->time_ns};
     ss_recording_window_begin(client->annotations->context->recording, &window);
+    ss_client_demand_begins(client, edge);
     notify_followers(client, edge, true);
 }
 
@@ -118,6 +119,7 @@ static void on_window_end(void *context, const struct ss_window_edge *edge)
     int64_t last = edge->step >= 0 ? edge->step - !edge->is_cut : 0;
     ss_recording_window_end(client->annotations->context->recording, aim_of(client, edge->window),
                             edge->time_ns, last, edge->is_cut);
+    ss_client_demand_ends(client, edge, last);
     notify_followers(client, edge, false);
 }
 
@@ -149,6 +151,12 @@ static bool waits_for_devices(const struct ss_record_annotations *annotations, u
     return false;
 }
 
+static void finish_window(struct ss_record_annotations *annotations, struct ss_route aim)
+{
+    ss_annotations_demand_drained(annotations, aim.process_ref, aim.window);
+    ss_recording_window_drained(annotations->context->recording, aim);
+}
+
 /* During a tick no file is finished: pending weights may belong to it. */
 static void on_window_drained(void *context, uint32_t window)
 {
@@ -161,7 +169,7 @@ static void on_window_drained(void *context, uint32_t window)
         struct ss_drained_window drained = {client->process_ref, window, now_ns};
         ss_vec_push(&annotations->drained, drained);
     } else {
-        ss_recording_window_drained(annotations->context->recording, aim_of(client, window));
+        finish_window(annotations, aim_of(client, window));
     }
 }
 
@@ -176,7 +184,7 @@ void ss_annotations_finish_windows(struct ss_record_annotations *annotations)
             annotations->drained.data[remaining++] = drained;
         } else {
             struct ss_route aim = {drained.process_ref, drained.window};
-            ss_recording_window_drained(annotations->context->recording, aim);
+            finish_window(annotations, aim);
         }
     }
     annotations->drained.count = remaining;
@@ -300,8 +308,11 @@ static bool is_scheduled(const struct ss_record_client *client)
 
 uint32_t ss_client_window(const struct ss_record_client *annotated)
 {
-    return annotated->is_ended || !is_scheduled(annotated)
-               ? 0
+    if (annotated->is_ended || !is_scheduled(annotated)) {
+        return 0;
+    }
+    return annotated->demanded_window != 0
+               ? annotated->demanded_window
                : atomic_load_explicit(&ss_annot_header(annotated->annot)->window,
                                       memory_order_relaxed);
 }
@@ -310,7 +321,7 @@ static bool is_any_in_window(struct ss_record_annotations *annotations, uint64_t
 {
     if (annotations->any_in_window_ns != now_ns) {
         annotations->any_in_window_ns = now_ns;
-        annotations->any_in_window = false;
+        annotations->any_in_window = annotations->open_windows_of_all > 0;
         for (size_t i = 0; i < annotations->clients.count && !annotations->any_in_window; i++) {
             annotations->any_in_window = ss_client_window(annotations->clients.data[i]) != 0;
         }
@@ -360,6 +371,7 @@ void ss_record_annotations_get_windows(const struct ss_record_annotations *annot
                                        struct ss_record_windows *windows)
 {
     *windows = annotations->ended;
+    windows->windows += annotations->windows_of_all;
     for (size_t i = 0; i < annotations->clients.count; i++) {
         if (!annotations->clients.data[i]->is_ended) {
             ss_client_add_windows(annotations->clients.data[i], windows);

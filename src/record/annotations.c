@@ -189,6 +189,7 @@ void ss_record_annotations_sealed(struct ss_record_annotations *annotations,
                                   const struct ss_window *window)
 {
     char line[SS_RING_SEALED_LINE_BYTES];
+    ss_annotations_demand_sealed(annotations, window);
     const char *path = window->output_path != NULL ? window->output_path : "-";
     struct ss_ring_sealed sealed = {.window = window->number - 1,
                                     .first_step = window->first_step,
@@ -321,6 +322,7 @@ void ss_record_annotations_close(struct ss_record_annotations *annotations)
     ss_vec_fini(&annotations->clients);
     ss_pages_fini(&annotations->by_process);
     ss_vec_fini(&annotations->drained);
+    ss_annotations_free_demands(annotations);
     ss_ring_directory_remove(&annotations->directory);
     if (annotations->inotify_fd >= 0) {
         close(annotations->inotify_fd);

@@ -38,8 +38,9 @@ struct ss_record_options {
     bool keep_native;             /* keep the converted trace as a file beside the output */
     const char *schedule;         /* text form (annot/schedule_text.h); NULL: record always */
     const char *command_line;     /* of the program, for display */
-    const char *clock_sync;       /* HOST:PORT to ask, :PORT to answer at, "auto"; NULL: neither */
-    const char *run_folder;       /* that the recorders of the run share; NULL: that of `path` */
+    const char *on_demand;  /* folder for requests (record/on_demand_folder.h); NULL: none count */
+    const char *clock_sync; /* HOST:PORT to ask, :PORT to answer at, "auto"; NULL: neither */
+    const char *run_folder; /* that the recorders of the run share; NULL: that of `path` */
     const struct ss_clock *clock; /* NULL: the system's */
 };
 

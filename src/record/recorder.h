@@ -20,9 +20,10 @@ struct ss_recorder {
     const struct ss_record_options *options;
     struct ss_record_figures *figures; /* for the supervisor and the status line */
     struct ss_record_context context;
-    pid_t program;                      /* 0: not created yet */
-    struct ss_process_table *processes; /* NULL: the program is not created, or the end */
-    const char *ring_directory;         /* for the program's environment; "": none */
+    pid_t program;                             /* 0: not created yet */
+    struct ss_record_annotations *annotations; /* NULL: none, or not yet */
+    struct ss_process_table *processes;        /* NULL: the program is not created, or the end */
+    const char *ring_directory;                /* for the program's environment; "": none */
     struct ss_torch_profiles torch_profiles;
     struct ss_device_totals device_totals;
     bool is_duration_over; /* the program runs on */

@@ -62,6 +62,7 @@ static enum ss_source_state start(const struct ss_source_setup *setup, void **so
     rings->recorder = recorder;
     rings->annotations = ss_record_annotations_open(
         &recorder->context, options, &recorder->torch_profiles, &recorder->device_totals, problem);
+    recorder->annotations = rings->annotations;
     recorder->ring_directory = ss_record_annotations_ring_directory(rings->annotations);
     *source = rings;
     enum ss_source_state state = describe(rings, problem);
@@ -142,6 +143,7 @@ static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
 static void release(void *source)
 {
     struct rings *rings = source;
+    rings->recorder->annotations = NULL;
     ss_record_annotations_close(rings->annotations);
     ss_free(rings);
 }

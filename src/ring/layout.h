@@ -95,6 +95,31 @@ struct ss_ring_fact {
     _Atomic uint32_t type; /* enum ss_ring_value */
 };
 
+/* --- windows on demand ------------------------------------------------------------------------
+ * The recorder asks for windows by numbers of steps; the program answers as it marks its next step
+ * (annot/demands.h). An entry is reused once its answer is read and its steps are over. */
+
+enum { SS_RING_DEMANDS = 8 };
+
+/* Written by the recorder. `number` publishes the rest. */
+struct ss_ring_demand {
+    _Atomic int64_t first, last; /* steps, both included */
+    _Atomic uint32_t number;     /* 0: none yet; else never repeated by this recorder */
+};
+
+enum ss_ring_demand_answer {
+    SS_RING_DEMAND_PENDING,
+    SS_RING_DEMAND_ARMED,
+    SS_RING_DEMAND_LATE,    /* `first` had begun already */
+    SS_RING_DEMAND_REFUSED, /* the program has a schedule of its own, or none */
+    SS_RING_DEMAND_ANSWERS
+};
+
+static inline uint64_t ss_ring_demand_answer(uint32_t number, enum ss_ring_demand_answer answer)
+{
+    return (uint64_t)number << 8 | answer;
+}
+
 struct ss_ring_header {
     /* Written by the program, once. `magic` publishes the rest of the line. */
     alignas(SS_RING_LINE_BYTES) _Atomic uint64_t magic;
@@ -141,6 +166,13 @@ struct ss_ring_header {
 
     /* Written by the program, rarely. */
     alignas(SS_RING_LINE_BYTES) struct ss_ring_fact facts[SS_RING_MAX_FACTS];
+
+    /* Written by the recorder: windows on demand. `demand_count` publishes that one is new. */
+    alignas(SS_RING_LINE_BYTES) _Atomic uint32_t demand_count;
+    struct ss_ring_demand demands[SS_RING_DEMANDS];
+
+    /* Written by the program: ss_ring_demand_answer of each. */
+    alignas(SS_RING_LINE_BYTES) _Atomic uint64_t demand_answers[SS_RING_DEMANDS];
 };
 
 /* --- directory ------------------------------------------------------------------------------- */

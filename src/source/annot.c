@@ -223,6 +223,18 @@ void ss_annot_publish_room(struct ss_annot *annot, uint64_t room_bytes)
     atomic_store_explicit(&annot->ring.header->room_bytes, room_bytes, memory_order_relaxed);
 }
 
+void ss_annot_post_demand(struct ss_annot *annot, uint32_t slot, uint32_t number, int64_t first,
+                          int64_t last)
+{
+    struct ss_ring_header *header = annot->ring.header;
+    struct ss_ring_demand *demand = &header->demands[slot];
+    atomic_store_explicit(&demand->first, first, memory_order_relaxed);
+    atomic_store_explicit(&demand->last, last, memory_order_relaxed);
+    /* Pairs with the acquires in ss_demands_read (annot/demands.c). */
+    atomic_store_explicit(&demand->number, number, memory_order_release);
+    atomic_fetch_add_explicit(&header->demand_count, 1, memory_order_release);
+}
+
 void ss_annot_confine(struct ss_annot *annot)
 {
     atomic_store_explicit(&annot->ring.header->confined, 1, memory_order_relaxed);

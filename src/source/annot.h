@@ -125,6 +125,10 @@ uint32_t ss_annot_drain_until(struct ss_annot *annot, uint64_t now_ns, uint64_t 
 bool ss_annot_is_behind(const struct ss_annot *annot);
 /* Publishes the free space of the ring directory, which limits the size of new rings. */
 void ss_annot_publish_room(struct ss_annot *annot, uint64_t room_bytes);
+/* Asks the program for a window of steps, in an entry of the header that is free. `number`: not of
+ * an earlier request. */
+void ss_annot_post_demand(struct ss_annot *annot, uint32_t slot, uint32_t number, int64_t first,
+                          int64_t last);
 /* Requests that the runtime in the process makes no more system calls. */
 void ss_annot_confine(struct ss_annot *annot);
 void ss_annot_stop(struct ss_annot *annot); /* closes the gate */

@@ -82,6 +82,11 @@ static void hash(const struct ss_ping_key *key, const uint8_t *data, size_t leng
     code[1] = v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
+void ss_ping_code(const struct ss_ping_key *key, const void *data, size_t length, uint64_t code[2])
+{
+    hash(key, data, length, code);
+}
+
 bool ss_ping_key_make(const char *secret, struct ss_ping_key *key)
 {
     static const struct ss_ping_key none = {{0, 0}};

@@ -29,6 +29,8 @@ struct ss_ping_frame {
 
 /* false: the secret is shorter than SS_PING_SECRET_LEAST. */
 bool ss_ping_key_make(const char *secret, struct ss_ping_key *key);
+/* The code of any bytes. */
+void ss_ping_code(const struct ss_ping_key *key, const void *data, size_t length, uint64_t code[2]);
 void ss_ping_encode(const struct ss_ping_frame *frame, const struct ss_ping_key *key,
                     uint8_t bytes[SS_PING_FRAME_BYTES]);
 /* false: not a frame, or its code is wrong. */

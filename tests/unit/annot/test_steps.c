@@ -90,7 +90,7 @@ static void end(void)
 
 static void with_schedule(const char *schedule)
 {
-    ss_steps_init(&steps, schedule);
+    ss_steps_init(&steps, schedule, NULL);
     window = 0;
     story[0] = '\0';
 }
@@ -418,6 +418,109 @@ static void where_a_window_is_cut(void **state)
     assert_int_equal(change.window_step, 700);
 }
 
+/* --- on demand -------------------------------------------------------------------------------- */
+
+static struct ss_ring_header header;
+
+static void with_demands(void)
+{
+    header = (struct ss_ring_header){.pid = 1};
+    ss_steps_init(&steps, SS_DEMANDS_SCHEDULE, &header);
+    window = 0;
+    story[0] = '\0';
+}
+
+static void demand(uint32_t slot, uint32_t number, int64_t first, int64_t last)
+{
+    atomic_store(&header.demands[slot].first, first);
+    atomic_store(&header.demands[slot].last, last);
+    atomic_store(&header.demands[slot].number, number);
+    atomic_fetch_add(&header.demand_count, 1);
+}
+
+static void assert_answer(uint32_t slot, uint32_t number, enum ss_ring_demand_answer answer)
+{
+    assert_int_equal(atomic_load(&header.demand_answers[slot]),
+                     ss_ring_demand_answer(number, answer));
+}
+
+static void windows_on_demand(void **state)
+{
+    (void)state;
+    with_demands();
+    demand(0, 1, 0, 0);
+    begin(0);
+    begin(1);
+    demand(1, 2, 2, 3);
+    demand(2, 3, 1, 9); /* step 1 has begun */
+    begin(2);
+    begin(3);
+    begin(4);
+    assert_answer(0, 1, SS_RING_DEMAND_ARMED);
+    assert_answer(1, 2, SS_RING_DEMAND_ARMED);
+    assert_answer(2, 3, SS_RING_DEMAND_LATE);
+    assert_string_equal(story, "s0[1 s1]. s2[2 s3S s4].");
+    assert_int_equal(steps.run.partial_windows, 0);
+}
+
+/* What windows have in common is one window; a reused entry is another request. */
+static void demands_that_overlap(void **state)
+{
+    (void)state;
+    with_demands();
+    next();
+    demand(0, 1, 3, 4);
+    demand(1, 2, 4, 5);
+    next();
+    next();
+    demand(2, 3, 6, 6);
+    next();
+    next();
+    next();
+    demand(0, 4, 9, 9);
+    next();
+    next();
+    next();
+    assert_string_equal(story, "s1 s2 s3[1 s4 s5 s6S s7]. s8 s9[2");
+    end();
+    assert_int_equal(steps.run.partial_windows, 1);
+}
+
+/* Epochs restart nothing; numbers that the program gives may skip the last step of a window. */
+static void demands_by_the_numbers_of_the_program(void **state)
+{
+    (void)state;
+    with_demands();
+    begin(5000);
+    demand(0, 1, 5010, 5020);
+    epoch(8, 0);
+    begin(5010);
+    epoch(8, 0);
+    begin(5015);
+    begin(5030);
+    assert_string_equal(story, "s5000 e0 s5010[1 e1 s5015 s5030].");
+}
+
+static void demands_that_are_refused(void **state)
+{
+    (void)state;
+    with_demands();
+    begin(0);
+    demand(0, 1, 5, 4);
+    demand(1, 2, -5, 4);
+    demand(2, 3, 5, INT64_MAX);
+    begin(1);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_answer(i, i + 1, SS_RING_DEMAND_REFUSED);
+    }
+    struct ss_schedule own = ss_schedule_defaults(false);
+    own.active = 1;
+    ss_steps_schedule(&steps, &own);
+    demand(3, 4, 100, 101);
+    begin(2);
+    assert_answer(3, 4, SS_RING_DEMAND_REFUSED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +540,10 @@ int main(void)
         cmocka_unit_test(programs_bring_schedules),
         cmocka_unit_test(a_schedule_can_be_taken_back),
         cmocka_unit_test(batches_are_counted),
+        cmocka_unit_test(windows_on_demand),
+        cmocka_unit_test(demands_that_overlap),
+        cmocka_unit_test(demands_by_the_numbers_of_the_program),
+        cmocka_unit_test(demands_that_are_refused),
         cmocka_unit_test(who_comes_in_between_is_turned_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

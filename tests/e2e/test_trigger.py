@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows on demand: `stepscope trigger` and recorders with --on-demand."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import stat
+import subprocess
+
+import pytest
+from target import until
+
+WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
+ENDLESS = WORKLOADS / "torch_endless.py"
+STEPS = """
+import pathlib, sys, time, stepscope
+stop, here = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[1] + ".0")
+step = 0
+stepscope.step(0)
+while not stop.exists():
+    end = time.process_time() + 0.005
+    while time.process_time() < end:
+        sum(range(500))
+    step += 1
+    stepscope.step(step)
+    here.write_text(f"0 {step}")
+"""
+NO_STEPS = """
+import pathlib, sys
+stop, here = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[1] + ".0")
+here.write_text("0 0")
+while not stop.exists():
+    sum(range(5000))
+"""
+
+
+class Job:
+    """A job that is recorded on demand until the test ends it."""
+
+    def __init__(self, stepscope, run, stop, process):
+        self.stepscope, self.run, self.stop, self.process = stepscope, run, stop, process
+
+    def trigger(self, *options, status=0):
+        done = self.stepscope("trigger", self.run, *options, "--format", "json", status=status)
+        return json.loads(done.stdout)
+
+    def position(self, rank=0):
+        here = pathlib.Path(f"{self.stop}.{rank}")
+        pid, step = until(lambda: here.read_text().split(), "a position")  # while it is replaced
+        return int(pid), int(step)
+
+    def end(self, status=0):
+        self.stop.write_text("")
+        out, err = self.process.communicate(timeout=120)
+        assert status is None or self.process.returncode == status, err
+        return err
+
+
+@contextlib.contextmanager
+def started(stepscope, run, folder, command, ranks, environment):
+    stop = folder / "stop"
+    process = subprocess.Popen([str(word) for word in command] + [str(stop)], cwd=folder, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               stdin=subprocess.DEVNULL, env={**os.environ, **environment})
+    job = Job(stepscope, run, stop, process)
+    try:
+        until(lambda: process.poll() is not None or all(
+            pathlib.Path(f"{stop}.{rank}").exists() for rank in range(ranks)), "the ranks train")
+        assert process.poll() is None, process.communicate()[1]
+        yield job
+    finally:
+        stop.write_text("")
+        try:
+            process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+
+
+def ranks_of_torchrun(stepscope, torch_python, package, folder, *options, each=True, apart=0):
+    """Four ranks, with a recorder for each, or with one for all of them."""
+    run = folder / "run.stepscope"
+    torchrun = [torch_python, "-m", "torch.distributed.run", "--nproc-per-node", "4"]
+    record = [stepscope, "record", "-q", "--on-demand", "-o", run, *options, "--"]
+    program = [torch_python, ENDLESS] if each else [ENDLESS]
+    command = ([*torchrun, "--no-python", *record, *program] if each
+               else [*record, *torchrun, *program])
+    if apart:
+        command += ["--apart", apart]
+    return started(stepscope, run, folder, command, 4, {"PYTHONPATH": str(package)})
+
+
+def windows(stepscope, trace, *options):
+    """The steps of a recording that are in a window."""
+    found = json.loads(stepscope("report", trace, "--by", "step", "--format", "json",
+                                 *options).stdout)
+    return [row["step"] for row in found["tables"][0]["rows"] if row["kind"] != "outside"]
+
+
+def steps_of(answer):
+    return list(range(answer["first_step"], answer["last_step"] + 1))
+
+
+def states(answer):
+    return [(rank["rank"], rank["state"]) for rank in answer["ranks"]]
+
+
+@pytest.fixture
+def alone(stepscope, package, python, tmp_path):
+    run = tmp_path / "run.pftrace"
+    command = [stepscope, "record", "-q", "--on-demand", "-o", run, "--", python, "-c", STEPS]
+    with started(stepscope, run, tmp_path, command, 1, {"PYTHONPATH": str(package)}) as job:
+        yield job
+
+
+@pytest.mark.parametrize("each", [True, False], ids=["a recorder each", "a recorder for all"])
+def test_ranks_record_the_same_steps(stepscope, torch_python, package, tmp_path, each):
+    with ranks_of_torchrun(stepscope, torch_python, package, tmp_path, each=each) as job:
+        late = job.trigger("--steps", "0", status=1)
+        assert states(late) == [(rank, "too late") for rank in range(4)]
+        done = job.trigger("--steps", "+5:+9", "--wait")
+        assert states(done) == [(rank, "recorded") for rank in range(4)]
+        assert done["last_step"] - done["first_step"] == 4
+        assert all(pathlib.Path(tmp_path, rank["path"]).is_file() for rank in done["ranks"])
+        job.end()
+    folder = tmp_path / "run.stepscope"
+    assert not (folder / "on-demand").exists()
+    files = sorted(folder.glob("*/*.pftrace"))
+    assert len(files) == (4 if each else 1)
+    for rank in range(4):
+        assert windows(stepscope, folder, "--rank", str(rank)) == steps_of(done)
+
+
+def test_ranks_that_are_further_or_killed_are_named(stepscope, torch_python, package, tmp_path):
+    """Ranks that do not wait for each other, 100,000 steps apart: a step between them is late for some.
+    One is killed while it is armed: torchrun ends the others then, which are gone, too."""
+    with ranks_of_torchrun(stepscope, torch_python, package, tmp_path, apart=100000) as job:
+        answer = job.trigger("--steps", "150000:150001", status=1)
+        assert states(answer) == [(0, "armed"), (1, "armed"), (2, "too late"), (3, "too late")]
+        assert [rank["step"] // 100000 for rank in answer["ranks"]] == [0, 1, 2, 3]
+        ahead = job.trigger("--steps", "+5")
+        assert states(ahead) == [(rank, "armed") for rank in range(4)]
+        assert ahead["first_step"] > 300000
+        waiting = subprocess.Popen(
+            [str(stepscope), "trigger", str(job.run), "--steps", "900000", "--wait", "--format",
+             "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        until(lambda: list(job.run.glob("on-demand/*.request")), "a request")
+        until(lambda: len([said for said in job.run.glob("on-demand/*.said")
+                           if " armed " in said.read_text()]) == 4, "all are armed")
+        os.kill(job.position(2)[0], signal.SIGKILL)
+        out, err = waiting.communicate(timeout=120)
+        assert waiting.returncode == 1, err
+        assert states(json.loads(out)) == [(rank, "gone") for rank in range(4)]
+        job.end(status=None)
+
+
+def test_a_recorder_that_is_killed(alone):
+    """Its lock shows it."""
+    recorder = next(int(name.name.rsplit(".", 1)[1]) for name in
+                    (alone.run.parent / "run.pftrace.on-demand").iterdir()
+                    if name.suffix[1:].isdigit())
+    os.kill(recorder, signal.SIGKILL)
+    answer = alone.trigger("--steps", "900000", status=1)
+    assert [rank["state"] for rank in answer["ranks"]] == ["gone"]
+    alone.end(status=None)
+
+
+def test_one_process_and_its_window(alone, stepscope):
+    done = alone.trigger("--steps", "+2:+4", "--wait")
+    assert [rank["state"] for rank in done["ranks"]] == ["recorded"]
+    alone.end()
+    assert windows(stepscope, alone.run) == steps_of(done)
+
+
+def test_nothing_is_recorded_without_a_request(alone, stepscope):
+    until(lambda: alone.position()[1] > 50, "50 steps")
+    assert "no window was recorded: none was requested" in alone.end()
+    assert stepscope("info", alone.run).stdout.count("samples           0 ") == 1
+
+
+def test_two_requests_at_once(alone, stepscope):
+    """Each is answered; what they have in common is recorded once."""
+    first = alone.position()[1] + 400
+    command = [str(stepscope), "trigger", str(alone.run), "--wait", "--format", "json", "--steps"]
+    pair = [subprocess.Popen([*command, steps], stdout=subprocess.PIPE, text=True)
+            for steps in (f"{first}:{first + 3}", f"{first + 2}:{first + 6}")]
+    answers = [json.loads(one.communicate(timeout=120)[0]) for one in pair]
+    assert [one.returncode for one in pair] == [0, 0]
+    assert [rank["state"] for one in answers for rank in one["ranks"]] == ["recorded"] * 2
+    alone.end()
+    assert windows(stepscope, alone.run) == list(range(first, first + 7))
+
+
+def test_seconds_of_a_program_without_steps(stepscope, package, python, tmp_path):
+    run = tmp_path / "run.pftrace"
+    command = [stepscope, "record", "-q", "--on-demand", "-o", run, "--", python, "-c", NO_STEPS]
+    with started(stepscope, run, tmp_path, command, 1, {"PYTHONPATH": str(package)}) as job:
+        answer = job.trigger("--steps", "5", "--timeout", "0.5", status=1)
+        assert [rank["state"] for rank in answer["ranks"]] == ["no steps"]
+        assert stepscope("trigger", run, "--steps", "+5", status=3).stderr.startswith(
+            "stepscope trigger: no rank has marked a step yet")
+        for _ in range(2):
+            answer = job.trigger("--seconds", "0.5", "--wait")
+            assert [rank["state"] for rank in answer["ranks"]] == ["recorded"]
+        assert answer["end_ns"] - answer["begin_ns"] == 500000000
+        job.end()
+    found = json.loads(stepscope("report", run, "--format", "json").stdout)
+    samples = found["header"]["inputs"][0]["samples"]
+    assert 4 <= samples <= 130  # two windows of half a second, at 100 Hz, on a busy machine
+
+
+def test_a_file_for_each_window(stepscope, package, python, tmp_path):
+    run = tmp_path / "run.stepscope"
+    command = [stepscope, "record", "-q", "--on-demand", "--per-window", "-o", run, "--", python,
+               "-c", STEPS]
+    with started(stepscope, run, tmp_path, command, 1, {"PYTHONPATH": str(package)}) as job:
+        paths = []
+        for _ in range(2):
+            done = job.trigger("--steps", "+2:+4", "--wait")
+            paths.append(pathlib.Path(done["ranks"][0]["path"]))
+            assert windows(stepscope, paths[-1]) == steps_of(done)
+        assert sorted(paths) == sorted(run.glob("*.pftrace"))
+        job.end()
+
+
+# --- what must not work -----------------------------------------------------------------------------
+
+def requests(job):
+    return pathlib.Path(f"{job.run}.on-demand")
+
+
+def leave(job, text, name="00000000000000aa.request", mode=0o600):
+    path = requests(job) / name
+    draft = requests(job) / ".draft"
+    draft.write_text(text)
+    draft.chmod(mode)
+    draft.rename(path)
+    return path
+
+
+def test_the_folder_is_private(alone):
+    folder = requests(alone)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in folder.iterdir())
+    token = (folder / "token").read_text()
+    assert re.fullmatch("[0-9a-f]{32}", token)
+
+
+@pytest.mark.parametrize("text", [
+    "stepscope request 1 00000000000000aa steps 1000000 1000001\n" + "0" * 32 + "\n",
+    "stepscope request 1 00000000000000aa steps 1000000 1000001\n", "", "\0" * 4000,
+    "stepscope request 1 00000000000000aa steps -1 99999999999999999999\n" + "0" * 32 + "\n",
+    "x" * 2000000], ids=["bad code", "no code", "empty", "zeros", "bad numbers", "long"])
+def test_a_request_that_is_not_signed_is_refused(alone, stepscope, text):
+    leave(alone, text)
+    answer = alone.trigger("--steps", "+2", "--wait")
+    assert [rank["state"] for rank in answer["ranks"]] == ["recorded"]
+    assert "a request was refused" in alone.end()
+    assert windows(stepscope, alone.run) == steps_of(answer)
+    found = stepscope("info", alone.run).stdout
+    assert re.search(r"on-demand +ran +[0-9]+ requests, 1 refused", found)
+
+
+def test_a_request_that_others_can_write_is_refused(alone, stepscope):
+    """Signed, and still refused: it was copied from a request of the user."""
+    command = [str(stepscope), "trigger", str(alone.run), "--steps", "900000", "--wait"]
+    waiting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    path = until(lambda: next(requests(alone).glob("*.request"), None), "a request")
+    text = path.read_text()
+    waiting.terminate()
+    waiting.communicate()
+    assert not path.exists()  # it takes its request back
+    leave(alone, text, mode=0o666)
+    answer = alone.trigger("--steps", "+2", "--wait")
+    assert [rank["state"] for rank in answer["ranks"]] == ["recorded"]
+    assert "is not a private file of this user" in alone.end()
+
+
+def as_another(act):
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        os._exit(act())
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be two users")
+def test_another_user_can_request_nothing(alone, stepscope, tmp_path):
+    """Not by the command, nor by a file, nor by what it reads there."""
+    for folder in [tmp_path, *tmp_path.parents][:-1]:
+        folder.chmod(folder.stat().st_mode | 0o055)
+    mine = tmp_path / "stepscope"
+    shutil.copy(stepscope, mine)
+    mine.chmod(0o755)
+
+    def command():
+        done = subprocess.run([mine, "trigger", alone.run, "--steps", "900000"], text=True, cwd="/",
+                              capture_output=True, check=False)
+        return done.returncode if "ermission denied" in done.stderr else 99
+
+    def refused(act):
+        try:
+            act()
+        except PermissionError:
+            return 0
+        return 1
+    assert as_another(command) == 4
+    assert as_another(lambda: refused(lambda: os.listdir(requests(alone)))) == 0
+    assert as_another(lambda: refused((requests(alone) / "token").read_text)) == 0
+    assert as_another(lambda: refused((requests(alone) / "b.request").touch)) == 0
+    alone.end()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be two users")
+def test_a_folder_of_another_user_is_not_used(stepscope, package, python, tmp_path):
+    run = tmp_path / "run.pftrace"
+    theirs = tmp_path / "run.pftrace.on-demand"
+    theirs.mkdir(mode=0o777)
+    os.chown(theirs, 65534, 65534)
+    command = [stepscope, "record", "-q", "--on-demand", "-o", run, "--", python, "-c", STEPS]
+    with started(stepscope, run, tmp_path, command, 1, {"PYTHONPATH": str(package)}) as job:
+        failed = stepscope("trigger", run, "--steps", "9", status=4)
+        assert "not a private folder of this user" in failed.stderr
+        assert "no window can be requested" in job.end()
+    assert list(theirs.iterdir()) == []
+
+
+def test_a_thousand_requests(alone, stepscope):
+    """At most 64 count at a time, and eight windows lie ahead of a process; the program is served."""
+    folder = requests(alone)
+    command = [str(stepscope), "trigger", str(alone.run), "--steps", "900000", "--wait"]
+    waiting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    path = until(lambda: next(folder.glob("*.request"), None), "a request")
+    text = path.read_text()
+    for number in range(1000):
+        leave(alone, text, f"{number:016x}.request")
+    answer = alone.trigger("--steps", "800000", "--timeout", "2", status=None)
+    assert len(answer["ranks"]) == 1
+    for path in folder.glob("*.request"):
+        path.unlink()
+    waiting.terminate()
+    waiting.communicate()
+    done = alone.trigger("--steps", "+2", "--wait")
+    assert [rank["state"] for rank in done["ranks"]] == ["recorded"]
+    alone.end()
+
+
+def test_eight_windows_ahead_are_the_most(alone, stepscope):
+    command = [str(stepscope), "trigger", str(alone.run), "--wait", "--steps"]
+    waiting = [subprocess.Popen([*command, str(900000 + 10 * number)], stdout=subprocess.PIPE,
+                                text=True) for number in range(8)]
+    until(lambda: sum(said.read_text().count(" armed ")
+                      for said in requests(alone).glob("*.said")) == 8, "eight are armed")
+    answer = alone.trigger("--steps", "800000", status=1)
+    assert [rank["state"] for rank in answer["ranks"]] == ["busy"]
+    alone.end()
+    for one in waiting:
+        assert "gone" in one.communicate(timeout=60)[0] and one.returncode == 1
+
+
+def test_a_window_that_is_cut_by_the_end(alone, stepscope):
+    command = [str(stepscope), "trigger", str(alone.run), "--wait", "--format", "json", "--steps"]
+    first = alone.position()[1] + 100
+    waiting = subprocess.Popen([*command, f"{first}:900000"], stdout=subprocess.PIPE, text=True)
+    until(lambda: alone.position()[1] > first + 5, "the window is open")
+    alone.end()
+    out, _ = waiting.communicate(timeout=60)
+    assert waiting.returncode == 1
+    assert [rank["state"] for rank in json.loads(out)["ranks"]] == ["partial"]
+    assert not requests(alone).exists()
+
+
+# --- usage --------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("options", [(), ("--steps", "5:4"), ("--steps", "x"), ("--steps", "+5:9"),
+                                     ("--steps", "+0"), ("--steps", "1", "--seconds", "1"),
+                                     ("--seconds", "0")])
+def test_usage(stepscope, tmp_path, options):
+    assert stepscope("trigger", tmp_path / "run.pftrace", *options, status=2).stderr
+
+
+def test_a_run_that_takes_no_requests(stepscope, python, tmp_path):
+    run = tmp_path / "run.pftrace"
+    stepscope("record", "-q", "-o", run, "--", python, "-c", "pass", status=None)
+    failed = stepscope("trigger", run, "--steps", "9", status=4)
+    assert "takes no requests" in failed.stderr
+    assert stepscope("trigger", tmp_path / "none", "--steps", "9", status=4).stderr
+
+
+@pytest.mark.parametrize("option", [("--schedule", "active=1"), ("--no-inject",)])
+def test_other_ways_to_select_steps(stepscope, option):
+    done = stepscope("record", "--on-demand", *option, "--", "true", status=2)
+    assert f"--on-demand and {option[0]} exclude each other" in done.stderr
