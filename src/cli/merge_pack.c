@@ -218,7 +218,10 @@ static enum ss_status make_manifest(struct packing *packing, const char *run, st
 
 static void put_octal(char *field, size_t size, uint64_t value)
 {
-    snprintf(field, size, "%0*" PRIo64, (int)size - 1, value);
+    field[size - 1] = '\0';
+    for (size_t i = size - 1; i > 0; value >>= 3) {
+        field[--i] = (char)('0' + (value & 7));
+    }
 }
 
 /* Base 256 for what octal digits cannot hold, as GNU tar, libarchive and Perfetto read it. */

@@ -147,6 +147,9 @@ void ss_device_on_launch(void *context, const struct ss_device_launch_message *l
     pending->launch = *launch;
     devices->totals.launches += wants_work(devices, launch);
     HASH_ADD(hh, devices->pending, correlation, sizeof pending->correlation, pending);
+    if ((launch->flags & SS_DEVICE_LAUNCH_IS_CALL) != 0) {
+        write_launch(devices, pending);
+    }
 }
 
 void ss_device_on_call(void *context, const struct ss_device_call_message *call)

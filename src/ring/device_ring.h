@@ -141,8 +141,9 @@ struct ss_device_call_message {
 };
 
 enum {
-    SS_DEVICE_LAUNCH_NESTED = 1,  /* a driver's call within a runtime's call */
-    SS_DEVICE_LAUNCH_CAPTURED = 2 /* it made a node of a graph, and launched nothing */
+    SS_DEVICE_LAUNCH_NESTED = 1,   /* a driver's call within a runtime's call */
+    SS_DEVICE_LAUNCH_CAPTURED = 2, /* it made a node of a graph, and launched nothing */
+    SS_DEVICE_LAUNCH_IS_CALL = 4   /* no message describes the call besides this one */
 };
 
 /* Where a launch was: known before its call and its work. */

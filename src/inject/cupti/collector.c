@@ -216,10 +216,14 @@ static void turn_on(void)
     if (!collector.is_registered && !take_cupti()) {
         return;
     }
+    bool has_callbacks = collector.subscriber != NULL;
+    ss_launches_stand_for_calls(has_callbacks &&
+                                (collector.settings.level < SS_CUPTI_DEFAULT ||
+                                 collector.cupti.ActivityEnableRuntimeApi != NULL));
     if (ss_cupti_counters_are_of_kernels()) {
         ss_cupti_enable_entities(&collector.cupti);
-    } else if (!ss_cupti_enable_kinds(&collector.cupti, collector.settings.level, problem,
-                                      sizeof problem)) {
+    } else if (!ss_cupti_enable_kinds(&collector.cupti, collector.settings.level, has_callbacks,
+                                      problem, sizeof problem)) {
         fail(problem);
         return;
     }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/cupti/launches.h"
+
 enum { MOST_FUNCTIONS = 2048 };
 
 static const struct {
@@ -109,8 +111,19 @@ static void leave_out_noise(const struct ss_cupti *cupti, enum ss_cupti_level le
     }
 }
 
-bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level, char *problem,
-                           size_t size)
+/* A record of the same call would cost the launching thread more than all else. */
+static void leave_out_launches(const struct ss_cupti *cupti, enum ss_cupti_level level)
+{
+    for (uint32_t function = 1; function < MOST_FUNCTIONS; function++) {
+        if (level >= SS_CUPTI_DEFAULT && cupti->ActivityEnableRuntimeApi != NULL &&
+            ss_launches_is_launch(SS_CUPTI_DOMAIN_RUNTIME, function)) {
+            cupti->ActivityEnableRuntimeApi(function, 0);
+        }
+    }
+}
+
+bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level,
+                           bool observes_launches, char *problem, size_t size)
 {
     bool is_ok = true;
     for (size_t i = 0; i < KINDS; i++) {
@@ -127,6 +140,9 @@ bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level lev
         cupti->ActivityEnableAllSyncRecords(0); /* no records of polling */
     }
     leave_out_noise(cupti, level);
+    if (observes_launches) {
+        leave_out_launches(cupti, level);
+    }
     return is_ok;
 }
 

@@ -17,9 +17,10 @@ struct ss_cupti_settings {
 /* "default", "light,buffers=2"; NULL or unknown: off. */
 struct ss_cupti_settings ss_cupti_settings_parse(const char *text);
 const char *ss_cupti_level_name(enum ss_cupti_level level);
-/* false: a kind that matters could not be enabled, `problem` says why. */
-bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level, char *problem,
-                           size_t size);
+/* `observes_launches`: calls of the runtime that launch are known from their callbacks, and have no
+ * records beside. false: a kind that matters could not be enabled, `problem` says why. */
+bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level,
+                           bool observes_launches, char *problem, size_t size);
 /* Only what describes devices and contexts. */
 void ss_cupti_enable_entities(const struct ss_cupti *cupti);
 void ss_cupti_disable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level);

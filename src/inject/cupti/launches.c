@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject/cupti/launches.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "annot/process.h"
@@ -17,6 +18,7 @@ enum {
 
 /* --- functions -------------------------------------------------------------------------------- */
 
+static _Atomic bool stand_for_calls;
 static const struct ss_cupti *functions;
 static bool is_launch[DOMAINS][MOST_FUNCTIONS];
 static uint32_t name_of[DOMAINS][MOST_FUNCTIONS]; /* texts; 0: not needed yet */
@@ -96,6 +98,17 @@ bool ss_launches_is_launch(int domain, uint32_t function)
 {
     return domain >= 0 && domain < DOMAINS && function < MOST_FUNCTIONS &&
            is_launch[domain][function];
+}
+
+void ss_launches_stand_for_calls(bool stand)
+{
+    atomic_store_explicit(&stand_for_calls, stand, memory_order_relaxed);
+}
+
+bool ss_launches_is_call(int domain, uint32_t function)
+{
+    return domain == SS_CUPTI_DOMAIN_RUNTIME && ss_launches_is_launch(domain, function) &&
+           atomic_load_explicit(&stand_for_calls, memory_order_relaxed);
 }
 
 /* --- the callback ----------------------------------------------------------------------------- */

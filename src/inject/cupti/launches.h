@@ -18,6 +18,10 @@
 void ss_launches_init(const struct ss_cupti *cupti, bool with_allocations);
 /* Switches the callbacks of the subscriber. */
 void ss_launches_enable(const struct ss_cupti *cupti, void *subscriber, bool on);
+/* Whether calls of the runtime that launch have no records of their own: a launch is also the call.
+ */
+void ss_launches_stand_for_calls(bool stand);
+bool ss_launches_is_call(int domain, uint32_t function);
 /* For cuptiSubscribe. */
 void ss_launches_callback(void *user, int domain, uint32_t function, const void *data);
 /* The text of a function's name; 0: unknown. The writer's thread. */

@@ -203,7 +203,9 @@ static void write_launch(void *context, const struct ss_launch *launch)
         .stack = launch->stack,
         .name = writer.interface->function_name(launch->domain, launch->function),
         .flags = (launch->outer != 0 ? SS_DEVICE_LAUNCH_NESTED : 0) |
-                 (launch->is_captured ? SS_DEVICE_LAUNCH_CAPTURED : 0),
+                 (launch->is_captured ? SS_DEVICE_LAUNCH_CAPTURED : 0) |
+                 (ss_launches_is_call(launch->domain, launch->function) ? SS_DEVICE_LAUNCH_IS_CALL
+                                                                        : 0),
         .outer = launch->outer,
         .domain = writer.interface->ring_domain(launch->domain)};
     if (!is_before_window(launch->end_ns)) {
@@ -238,6 +240,9 @@ static bool complete(struct ss_cupti_event *event)
         struct ss_device_call_message *call = &event->message.call;
         to_our_clock(&call->begin_ns, &call->end_ns);
         end_ns = call->end_ns;
+        if (ss_launches_is_call(domain, event->function)) {
+            return false; /* for another client */
+        }
     } else if (event->message.head.kind == SS_DEVICE_WAIT) {
         to_our_clock(&event->message.wait.begin_ns, &event->message.wait.end_ns);
         end_ns = event->message.wait.end_ns;
