@@ -5,7 +5,8 @@
  *   cuda_program STEPS KERNELS [MODE]
  *
  * marks STEPS steps, in each of which it copies, launches KERNELS kernels in turn, sets memory and
- * waits. MODE: "plain" (the default); "threads": a second thread launches as well; "fork": a child
+ * waits. MODE: "plain" (the default); "threads": a second thread launches as well; "crowd": eight
+ * threads launch, one after another new ones, while the steps change; "fork": a child
  * is forked after the first step and exits; "exec": it executes itself, plain, at its end; "exit":
  * leaves by _exit; "kill": is killed in its last step; "burst": marks no steps and waits only at
  * the end; "memory": each step also allocates and frees 2 MiB, and 1 MiB from the pool, the first
@@ -164,6 +165,35 @@ static void *run_thread(void *argument)
     return NULL;
 }
 
+/* Threads that come and go, each with a part of the launches of a step. */
+enum { CROWD = 8 };
+
+static void *run_few(void *argument)
+{
+    const struct work *work = argument;
+    for (int i = 0; i < work->kernels; i++) {
+        launch(i, NULL);
+    }
+    return NULL;
+}
+
+static void *run_crowd(void *argument)
+{
+    const struct work *work = argument;
+    for (int step = 0; step < work->steps; step++) {
+        pthread_t threads[CROWD];
+        for (int i = 0; i < CROWD; i++) {
+            if (pthread_create(&threads[i], NULL, run_few, argument) != 0) {
+                exit(2);
+            }
+        }
+        for (int i = 0; i < CROWD; i++) {
+            pthread_join(threads[i], NULL);
+        }
+    }
+    return NULL;
+}
+
 static void fork_a_child(void)
 {
     fflush(stdout);
@@ -211,14 +241,16 @@ int main(int count, char **words)
 {
     struct work work = {count > 1 ? atoi(words[1]) : 3, count > 2 ? atoi(words[2]) : 6};
     const char *mode = count > 3 ? words[3] : "plain";
-    bool has_thread = strcmp(mode, "threads") == 0;
+    bool is_crowd = strcmp(mode, "crowd") == 0;
+    bool has_thread = is_crowd || strcmp(mode, "threads") == 0;
     pthread_t thread;
     start();
     if (strcmp(mode, "memory") == 0) {
         start_memory();
     }
-    printf("%d\n", work.steps * work.kernels * (has_thread ? 2 : 1));
-    if (has_thread && pthread_create(&thread, NULL, run_thread, &work) != 0) {
+    printf("%d\n", work.steps * work.kernels * (1 + (is_crowd ? CROWD : has_thread)));
+    if (has_thread &&
+        pthread_create(&thread, NULL, is_crowd ? run_crowd : run_thread, &work) != 0) {
         return 2;
     }
     run_steps(&work, mode);

@@ -263,7 +263,8 @@ static bool is_recording(void)
             atomic_load_explicit(&collector.action, memory_order_relaxed) >= SS_SCHEDULE_RECORD);
 }
 
-static void update(void)
+/* Returns whether CUPTI is in use. */
+static bool update(void)
 {
     pthread_mutex_lock(&collector.lock);
     if (is_wanted() != collector.is_on) {
@@ -274,13 +275,9 @@ static void update(void)
         }
     }
     ss_cupti_writer_switch(is_recording());
+    bool is_on = collector.is_on;
     pthread_mutex_unlock(&collector.lock);
-}
-
-static bool is_on(void)
-{
-    update(); /* the recording may have ended */
-    return collector.is_on;
+    return is_on;
 }
 
 /* --- hardware counters --- */
@@ -389,7 +386,7 @@ static void start(void)
     }
     ss_cupti_pool_init(collector.cupti.version >= NONE_TAKEN_FROM, collector.settings.buffers);
     ss_launches_init(&collector.cupti, collector.settings.level >= SS_CUPTI_FULL);
-    struct ss_cupti_writer_hooks hooks = {.is_on = is_on, .describe = describe};
+    struct ss_cupti_writer_hooks hooks = {.is_on = update, .describe = describe};
     if (!ss_cupti_writer_start(ss_cupti_interface(&collector.cupti), collector.cupti.version,
                                &hooks, problem, sizeof problem)) {
         set_fact(ss_fact_gpu_problem, problem);

@@ -16,10 +16,13 @@ struct ss_device_interface {
     /* The record after `*record` in a full buffer; NULL: the first. false: there is no more. */
     bool (*next_record)(uint8_t *bytes, size_t valid, void **record);
     enum ss_cupti_decoded (*decode)(const void *record, size_t bytes, struct ss_cupti_event *event);
-    /* Sets the names and numbers that the record alone does not have. */
-    void (*complete)(struct ss_cupti_output *output, struct ss_cupti_event *event);
+    /* Sets the names and numbers that the record alone does not have. false: another client asked
+     * for the record. */
+    bool (*complete)(struct ss_cupti_output *output, struct ss_cupti_event *event);
     /* The text of a function's name, by its domain as in struct ss_launch; 0: unknown. */
     uint32_t (*function_name)(int domain, uint32_t function);
+    /* Whether a launch is also the record of its call; NULL: none is. */
+    bool (*is_call)(int domain, uint32_t function);
     /* The domain of the ring for a domain of struct ss_launch. */
     enum ss_device_domain (*ring_domain)(int domain);
     /* Its own clock. false: it cannot be read. */

@@ -46,6 +46,20 @@ static uint8_t *take_throw_away(void)
     return pool.takes_none ? NULL : pool.thrown_away;
 }
 
+/* With the lock. */
+static bool is_scarce(void)
+{
+    return 4 * (pool.made - pool.free_count - pool.full_count) > 3 * pool.most;
+}
+
+bool ss_cupti_pool_is_scarce(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    bool scarce = is_scarce();
+    pthread_mutex_unlock(&pool.lock);
+    return scarce;
+}
+
 uint8_t *ss_cupti_pool_take(void)
 {
     uint8_t *bytes = NULL;
@@ -59,6 +73,10 @@ uint8_t *ss_cupti_pool_take(void)
     if (bytes == NULL) {
         atomic_fetch_add_explicit(&pool.refused, 1, memory_order_relaxed);
         bytes = take_throw_away();
+    }
+    if (is_scarce()) {
+        pool.is_woken = true;
+        pthread_cond_signal(&pool.is_wanted);
     }
     pthread_mutex_unlock(&pool.lock);
     return bytes;

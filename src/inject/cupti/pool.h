@@ -33,6 +33,8 @@ bool ss_cupti_pool_next_full(struct ss_cupti_full *full, uint32_t wait_ms);
 void ss_cupti_pool_recycle(struct ss_cupti_full *full);
 void ss_cupti_pool_wake(void);
 uint64_t ss_cupti_pool_refused(void);
+/* CUPTI holds most of the buffers: threads that have ended may have left theirs half full. */
+bool ss_cupti_pool_is_scarce(void);
 /* Full buffers, and those that CUPTI holds. */
 uint32_t ss_cupti_pool_full_count(void);
 

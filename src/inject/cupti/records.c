@@ -10,7 +10,7 @@ static bool next_record(uint8_t *bytes, size_t valid, void **record)
     return cupti->ActivityGetNextRecord(bytes, valid, record) == SS_CUPTI_OK && *record != NULL;
 }
 
-static void complete(struct ss_cupti_output *output, struct ss_cupti_event *event)
+static bool complete(struct ss_cupti_output *output, struct ss_cupti_event *event)
 {
     if (event->message.head.kind == SS_DEVICE_WORK) {
         event->message.work.name = ss_cupti_output_name(output, event->name);
@@ -19,9 +19,11 @@ static void complete(struct ss_cupti_output *output, struct ss_cupti_event *even
         int domain =
             call->domain == SS_DEVICE_RUNTIME ? SS_CUPTI_DOMAIN_RUNTIME : SS_CUPTI_DOMAIN_DRIVER;
         call->name = ss_launches_name(cupti, domain, event->function);
+        return !ss_launches_is_call(domain, event->function);
     } else if (event->message.head.kind == SS_DEVICE_DEVICE) {
         event->message.device.name = ss_cupti_output_name(output, event->name);
     }
+    return true;
 }
 
 static uint32_t function_name(int domain, uint32_t function)
@@ -57,6 +59,7 @@ const struct ss_device_interface *ss_cupti_interface(const struct ss_cupti *of)
                                                          .decode = ss_cupti_decode,
                                                          .complete = complete,
                                                          .function_name = function_name,
+                                                         .is_call = ss_launches_is_call,
                                                          .ring_domain = ring_domain,
                                                          .read_clock = read_clock,
                                                          .flush = flush,

@@ -29,6 +29,7 @@ enum {
 };
 static const uint64_t flush_period_ns = UINT64_C(1000000000);
 static const uint64_t urgent_period_ns = UINT64_C(40000000);
+static const uint64_t scarce_period_ns = UINT64_C(1000000);
 static const uint64_t urgent_ns = UINT64_C(1000000000);
 
 static struct {
@@ -194,6 +195,8 @@ static bool is_before_window(uint64_t end_ns)
 static void write_launch(void *context, const struct ss_launch *launch)
 {
     (void)context;
+    bool is_call = writer.interface->is_call != NULL &&
+                   writer.interface->is_call(launch->domain, launch->function);
     struct ss_device_launch_message message = {
         .head.kind = SS_DEVICE_LAUNCH,
         .begin_ns = launch->begin_ns,
@@ -204,8 +207,7 @@ static void write_launch(void *context, const struct ss_launch *launch)
         .name = writer.interface->function_name(launch->domain, launch->function),
         .flags = (launch->outer != 0 ? SS_DEVICE_LAUNCH_NESTED : 0) |
                  (launch->is_captured ? SS_DEVICE_LAUNCH_CAPTURED : 0) |
-                 (ss_launches_is_call(launch->domain, launch->function) ? SS_DEVICE_LAUNCH_IS_CALL
-                                                                        : 0),
+                 (is_call ? SS_DEVICE_LAUNCH_IS_CALL : 0),
         .outer = launch->outer,
         .domain = writer.interface->ring_domain(launch->domain)};
     if (!is_before_window(launch->end_ns)) {
@@ -231,7 +233,9 @@ static void to_our_clock(uint64_t *begin_ns, uint64_t *end_ns)
 static bool complete(struct ss_cupti_event *event)
 {
     uint64_t end_ns = UINT64_MAX;
-    writer.interface->complete(&writer.output, event);
+    if (!writer.interface->complete(&writer.output, event)) {
+        return false;
+    }
     if (event->message.head.kind == SS_DEVICE_WORK) {
         struct ss_device_work_message *work = &event->message.work;
         to_our_clock(&work->begin_ns, &work->end_ns);
@@ -240,9 +244,6 @@ static bool complete(struct ss_cupti_event *event)
         struct ss_device_call_message *call = &event->message.call;
         to_our_clock(&call->begin_ns, &call->end_ns);
         end_ns = call->end_ns;
-        if (ss_launches_is_call(domain, event->function)) {
-            return false; /* for another client */
-        }
     } else if (event->message.head.kind == SS_DEVICE_WAIT) {
         to_our_clock(&event->message.wait.begin_ns, &event->message.wait.end_ns);
         end_ns = event->message.wait.end_ns;
@@ -359,12 +360,20 @@ static void write_all(bool waits)
     }
 }
 
-/* Once a second; more often for a while after a window, whose file waits for its last records. */
+/* Once a second; more often for a while after a window, whose file waits for its last records, and
+ * when CUPTI holds most of the buffers. */
+static bool is_flush_due(uint64_t now_ns, bool is_urgent)
+{
+    uint64_t passed_ns = now_ns - writer.flushed_ns;
+    return passed_ns >= (is_urgent ? urgent_period_ns : flush_period_ns) ||
+           (passed_ns >= scarce_period_ns && ss_cupti_pool_is_scarce());
+}
+
 static void flush(void)
 {
     uint64_t now_ns = ss_stamp_monotonic_ns();
     bool is_urgent = now_ns < atomic_load_explicit(&writer.urgent_until_ns, memory_order_relaxed);
-    if (now_ns < writer.flushed_ns + (is_urgent ? urgent_period_ns : flush_period_ns)) {
+    if (!is_flush_due(now_ns, is_urgent)) {
         return;
     }
     writer.flushed_ns = now_ns;

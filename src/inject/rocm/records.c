@@ -127,7 +127,7 @@ static void complete_work(struct ss_cupti_event *event)
     }
 }
 
-static void complete(struct ss_cupti_output *output, struct ss_cupti_event *event)
+static bool complete(struct ss_cupti_output *output, struct ss_cupti_event *event)
 {
     static const enum ss_rocm_what of_domain[] = {[SS_DEVICE_RUNTIME] = SS_ROCM_HIP_CALL,
                                                   [SS_DEVICE_DRIVER] = SS_ROCM_COMPILER_CALL,
@@ -143,6 +143,7 @@ static void complete(struct ss_cupti_output *output, struct ss_cupti_event *even
         device->name = ss_cupti_output_name(output, event->name);
         put_context(output, device->number);
     }
+    return true;
 }
 
 static uint32_t function_name(int domain, uint32_t function)

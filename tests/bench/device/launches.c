@@ -147,7 +147,8 @@ static int open_client(const char *cupti)
     *(void **)&disable = dlsym(library, "cuptiActivityDisable");
     *(void **)&enable_callback = dlsym(library, "cuptiEnableCallback");
     *(void **)&flush = dlsym(library, "cuptiActivityFlushAll");
-    return subscribe(&subscriber, on_call, NULL) == 0 && take_buffers(on_request, on_completed) == 0;
+    return subscribe(&subscriber, on_call, NULL) == 0 &&
+           take_buffers(on_request, on_completed) == 0;
 }
 
 /* The records of kernels and, if `has_calls`, of calls, and the callbacks of launches. */
