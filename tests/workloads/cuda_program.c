@@ -11,7 +11,8 @@
  * leaves by _exit; "kill": is killed in its last step; "burst": marks no steps and waits only at
  * the end; "memory": each step also allocates and frees 2 MiB, and 1 MiB from the pool, the first
  * keeps 8 MiB; a module of PTX is loaded twice, and the calls of step N have the external id
- * 1000 + N. Prints its number of launches.
+ * 1000 + N; "rate": steps of a tenth of a second, in which it launches KERNELS kernels at an even
+ * rate. Prints its number of launches.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -23,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "stepscope/stepscope.h"
@@ -237,6 +239,29 @@ static void run_steps(const struct work *work, const char *mode)
     cuda.wait();
 }
 
+/* A part of the launches each millisecond. */
+static void run_at_rate(const struct work *work)
+{
+    enum { PARTS = 100, PART_NS = 1000000 };
+    struct timespec next;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    for (long part = 0; part < (long)work->steps * PARTS; part++) {
+        int number = (int)(part % PARTS);
+        if (number == 0) {
+            stepscope_step(part / PARTS);
+        }
+        int first = work->kernels * number / PARTS, end = work->kernels * (number + 1) / PARTS;
+        for (int i = first; i < end; i++) {
+            launch(i, NULL);
+        }
+        next.tv_nsec += PART_NS;
+        next.tv_sec += next.tv_nsec / 1000000000;
+        next.tv_nsec %= 1000000000;
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+    }
+    cuda.wait();
+}
+
 int main(int count, char **words)
 {
     struct work work = {count > 1 ? atoi(words[1]) : 3, count > 2 ? atoi(words[2]) : 6};
@@ -253,7 +278,11 @@ int main(int count, char **words)
         pthread_create(&thread, NULL, is_crowd ? run_crowd : run_thread, &work) != 0) {
         return 2;
     }
-    run_steps(&work, mode);
+    if (strcmp(mode, "rate") == 0) {
+        run_at_rate(&work);
+    } else {
+        run_steps(&work, mode);
+    }
     if (has_thread) {
         pthread_join(thread, NULL);
         cuda.wait();
