@@ -95,9 +95,10 @@ def test_missing_and_killed_ranks_are_named_and_the_rest_is_used(stepscope, pyth
     victim = start(stepscope, task(2), "-o", tmp_path / "x.stepscope", "--", *target.command)
     program = target.ready()
     target.do("spin", 0.3)
-    recorder = children(victim.pid)
-    for pid in [*recorder, victim.pid, program]:  # as when a node dies
-        os.kill(pid, signal.SIGKILL)
+    at_once = [victim.pid, *children(victim.pid), program]
+    for kind in signal.SIGSTOP, signal.SIGKILL:  # as when a node dies: none of them sees another's end
+        for pid in at_once:
+            os.kill(pid, kind)
     victim.communicate(timeout=60)
     printed = run_all("-o", tmp_path / "x.stepscope", ranks=(0, 1))
     assert "2 of 4 ranks" in printed[0] and "no word of the ranks 2, 3:" in printed[0]

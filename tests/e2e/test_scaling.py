@@ -6,6 +6,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from busy import is_busy, unless
 from kineto import COMMUNICATION_STREAM, Kineto
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)"
@@ -161,4 +162,5 @@ def test_a_training_with_gloo(stepscope, python, tmp_path):
         assert row["efficiency_percent"] == pytest.approx(100 * row["speed_up"] / row["ranks"])
         assert 0 <= row["exposed_communication_percent"] < 100
         assert row["nodes"] == 1
-    assert rows[2]["exposed_communication_percent"] > 1
+    with unless(is_busy()):
+        assert rows[2]["exposed_communication_percent"] > 1

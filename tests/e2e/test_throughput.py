@@ -47,6 +47,7 @@ def train(stepscope, torch_python, tmp_path):
 @pytest.mark.parametrize("accumulate, said", [(1, "batches of 16"), (4, "batches of 4 × 16")])
 def test_samples_of_the_loaders_batches(train, accumulate, said):
     counted, training, text = train(accumulate, "loader")
+    assert training, text
     assert training["batch_size"] == 16
     assert training["samples_per_second"] == pytest.approx(counted, rel=0.25)
     stated = re.search(r"([\d,.]+) samples/s \(([^)]*)\)", text)
@@ -77,6 +78,7 @@ def test_samples_of_a_program_that_trains_nothing(stepscope, torch_python, tmp_p
     done = stepscope("record", "-q", "-o", trace, "--", torch_python, tmp_path / "infer.py")
     report = json.loads(stepscope("report", "-f", "json", trace).stdout)
     known = report["training"] or report["model_calls"]  # steps, where they were found
+    assert known, stepscope("report", trace).stdout
     assert known["batch_size"] == 8
     assert known["samples_per_second"] == pytest.approx(float(done.stdout.split()[-1]), rel=0.25)
     text = stepscope("report", trace).stdout

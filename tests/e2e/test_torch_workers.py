@@ -6,6 +6,7 @@ import pathlib
 import sys
 
 import pytest
+from busy import unless_busy
 
 WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "torch_loading.py"
 pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -85,6 +86,7 @@ def test_one_process_of_them(stepscope, tmp_path):
 
 
 @pytest.mark.parametrize("method", ["fork", "forkserver"])
+@unless_busy
 def test_windows_of_a_schedule(stepscope, tmp_path, method):
     """Workers mark no steps: what they do in the windows of their parent is kept, and no more."""
     folder = tmp_path / "windows"

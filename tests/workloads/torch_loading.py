@@ -86,6 +86,7 @@ def main():
                 said["updates"] += 1
     except (RuntimeError, OSError, EOFError) as error:
         said["error"] = repr(error)  # the text of an EOFError is empty
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # the loader raises from it, wherever the program is
     print(json.dumps(said))
 
 

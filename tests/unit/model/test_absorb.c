@@ -303,8 +303,8 @@ static int remove_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_are_the_same),       cmocka_unit_test(test_windows_are_loaded),
-        cmocka_unit_test(test_limits_are_those_of_all), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_rows_are_the_same),        cmocka_unit_test(test_windows_are_loaded),
+        cmocka_unit_test(test_limits_are_those_of_all),  cmocka_unit_test(test_threads),
         cmocka_unit_test(test_parts_that_are_not_taken),
     };
     return cmocka_run_group_tests(tests, write_files, remove_files);
