@@ -48,7 +48,11 @@ static bool is_named(const struct metric *metric, struct ss_strview name, struct
         return false;
     }
     if (metric->name[length - 1] == '*') {
-        return name.length >= length - 1 && memcmp(name.data, metric->name, length - 1) == 0;
+        static const char sum[] = ".sum"; /* not the peak that the device sustains */
+        size_t tail = sizeof sum - 1;
+        return name.length >= length - 1 + tail &&
+               memcmp(name.data, metric->name, length - 1) == 0 &&
+               memcmp(name.data + name.length - tail, sum, tail) == 0;
     }
     return ss_strview_equal(name, (struct ss_strview){metric->name, length});
 }

@@ -126,6 +126,8 @@ static const struct ss_option options[] = {
      NULL, false},
     {"counters-skip", 0, "N", "steps before the first that is measured (default 5)", NULL, false},
     {"counters-count", 0, "N", "measurements; 0: to the end (default 3)", NULL, false},
+    {"counters-kernel", 0, "REGEX", "of kernels in place of steps: see `stepscope kernel -k`", NULL,
+     true},
     {"operators", 0, "WHEN",
      "operators of PyTorch: auto (the default) records them in steps chosen at random, at a "
      "cost of about 1.2 % of the time; all records every step; off records none",

@@ -19,7 +19,8 @@ bool ss_record_counters_parse(const struct ss_arguments *arguments, struct ss_re
         return true;
     }
     if (ss_counters_check(counters, &err) != SS_OK ||
-        ss_counter_request_set(&request, counters, NULL, &err) != SS_OK) {
+        ss_counter_request_set(&request, counters, ss_arguments_get(arguments, "counters-kernel"),
+                               &err) != SS_OK) {
         ss_cli_usage(arguments, "--counters: %s", err.message);
         return false;
     }

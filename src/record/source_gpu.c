@@ -116,11 +116,17 @@ static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
         /* With a collector, which CUPTI refused, the program used a device and nothing is there. */
         return totals->processes > 0 ? SS_SOURCE_BROKE : SS_SOURCE_NOT_AVAILABLE;
     }
-    snprintf(reason, SS_SOURCE_REASON_BYTES, "%s",
-             totals->cut > 0         ? "no launch was observed: the program was killed, or left by "
-                                       "_exit or exec, at once"
-             : totals->processes > 0 ? "the programs that use CUDA launched nothing"
-                                     : "no program used CUDA");
+    bool is_of_kernels = recorder->options->counters != NULL &&
+                         strstr(recorder->options->counters, ";kernel=") != NULL;
+    snprintf(
+        reason, SS_SOURCE_REASON_BYTES, "%s",
+        is_of_kernels && totals->processes > 0
+            ? "no kernel was measured: none that was launched has such a name (-k), or all were "
+              "skipped (--skip)"
+        : totals->cut > 0       ? "no launch was observed: the program was killed, or left by "
+                                  "_exit or exec, at once"
+        : totals->processes > 0 ? "the programs that use CUDA launched nothing"
+                                : "no program used CUDA");
     return SS_SOURCE_RUNS;
 }
 

@@ -2,8 +2,10 @@
 """Hardware counters of a recording, on the simulated device: what is measured of its kernels is known
 (tests/fakes/cuda/cupti_profiler.c)."""
 
+import json
+
 import pytest
-from test_gpu import record  # noqa: F401 (a fixture)
+from test_gpu import Recording, record, simulated  # noqa: F401 (record is a fixture)
 
 THREADS = 4 * 128  # of each kernel of tests/workloads/cuda_program.c
 
@@ -66,6 +68,67 @@ def test_a_library_without_profilers(record):  # noqa: F811
     recording = record(12, 3, options=["--counters", "memory"], device=["--cupti", "11.8"])
     assert "CUPTI 12.6 or later is needed" in recording.facts["gpu.counters"]
     assert recording.notes["gpu-kernels"] == 36
+
+
+# --- kernels --------------------------------------------------------------------------------------
+
+@pytest.fixture
+def kernel(stepscope, source_dir, tmp_path):
+    """Runs `kernel` on tests/workloads/cuda_program.c: its recording."""
+    program = stepscope.path.parent / "tests" / "cuda_program"
+    if not program.exists():
+        pytest.skip(f"{program} is not there: built without tests")
+
+    def run(*options, device=(), steps=6):
+        path = tmp_path / "kernels.pftrace"
+        done = stepscope("kernel", "-q", "-o", path, *options, "--", program, steps, 6,
+                         env=simulated(source_dir, *device))
+        return Recording(stepscope, path, done)
+    return run
+
+
+@pytest.mark.parametrize("device", [(), ("--nested-driver",)])
+def test_launches_of_a_kernel(kernel, device):
+    recording = kernel("-k", "gemm", "--skip", "2", "--count", "3", "--counters", "roofline", device=device)
+    (name,) = recording.kernels()
+    assert "gemm" in name and recording.kernels()[name] == 3
+    rows = measured(recording, name)
+    assert rows["dram__bytes_read.sum"]["avg"] == THREADS * 64
+    assert rows["sm__ops_path_tensor_src_bf16_dst_fp32.sum"]["avg"] == THREADS * 8192
+    assert rows["gpu__time_duration.sum"]["max"] == 20000
+    assert "3 passes; 3 measurements of kernels" in recording.facts["gpu.counters"]
+    (duration,) = {row["min_ns"] for row in recording.rows("kernel")}
+    assert duration == 20000, "the kernel's, not that of its replay"
+
+
+def test_what_was_measured_is_in_the_roofline(stepscope, kernel):
+    recording = kernel("-k", "gemm", "--counters", "roofline")
+    done = stepscope("report", "--by", "roofline", "--group", "kernel", "-f", "json", recording.path)
+    (row,) = json.loads(done.stdout)["tables"][0]["rows"]
+    flops = THREADS * (8192 + 2 * 2)  # two fused instructions of each thread
+    assert row["source"] == "measured" and row["instances"] == 10
+    assert row["flops"] == 10 * flops and row["bytes"] == 10 * THREADS * 96
+
+
+def test_count_0_measures_all_launches_and_readable_names_match(kernel):
+    recording = kernel("-k", r"^(add\(float|_Z3add)", "--count", "0", "--counters", "memory")
+    assert list(recording.kernels().values()) == [12]
+
+
+def test_no_kernel_matches(kernel):
+    recording = kernel("-k", "nothing")
+    assert recording.kernels() == {} and "gpu.counters" not in recording.facts
+    assert "none that was launched has such a name (-k)" in recording.source["reason"]
+
+
+def test_kernels_of_a_device_whose_counters_are_refused(kernel):
+    recording = kernel("-k", "gemm", device=["--fault", "no-counters"])
+    assert "--cap-add=SYS_ADMIN" in recording.facts["gpu.counters"]
+    assert "--cap-add=SYS_ADMIN" in recording.facts["gpu.problem"] and recording.source["status"] != "ran"
+
+
+def test_a_wrong_pattern(stepscope):
+    assert "regular expression" in stepscope("kernel", "-k", "(", "--", "true", status=2).stderr
 
 
 def test_usage(stepscope):

@@ -32,8 +32,9 @@ def structs():
     return found
 
 
-def assertions(results):
-    """A C program of static assertions about these headers."""
+def of_headers(include):
+    """A C program of static assertions about the parameters and numbers of these headers."""
+    results = (include / "cupti_result.h").read_text()
     yield "#include <stdbool.h>\n#include <stddef.h>\n#include <cuda.h>"
     yield from (f"#include <{header}>" for header in HEADERS)
     yield '#include "counters/profiler.h"'
@@ -52,7 +53,16 @@ def assertions(results):
             yield f'_Static_assert((int){theirs} == {number}, "{ours}");'
 
 
-def check(tmp_path, include, *others):
+def of_launches():
+    """Where src/inject/cupti/counters_kernels.c reads the grid and the block of a launch."""
+    yield "#include <stddef.h>\n#include <cupti.h>"
+    for struct, grid, block in [("cuLaunchKernel", "gridDimX", "blockDimX"),
+                                ("cudaLaunchKernel_v7000", "gridDim", "blockDim")]:
+        yield f'_Static_assert(offsetof({struct}_params, {grid}) == 8, "grid");'
+        yield f'_Static_assert(offsetof({struct}_params, {block}) == 20, "block");'
+
+
+def check(tmp_path, lines, include, *others):
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
     # Up to 13.0, a header meant for C includes <string> of C++ and uses nothing of it.
@@ -60,8 +70,8 @@ def check(tmp_path, include, *others):
     shim.mkdir(exist_ok=True)
     (shim / "string").touch()
     source = tmp_path / "layout.c"
-    source.write_text("\n".join(assertions((include / "cupti_result.h").read_text())) + "\n")
-    done = subprocess.run(["cc", "-std=gnu11", "-Wincompatible-pointer-types", "-fsyntax-only", f"-I{include}",
+    source.write_text("\n".join(lines) + "\n")
+    done = subprocess.run(["cc", "-std=gnu11", "-Wincompatible-pointer-types", "-fsyntax-only", "-DCUDA_ENABLE_DEPRECATED", f"-I{include}",
                            *(f"-I{one}" for one in others), f"-I{shim}", f"-I{ROOT / 'src'}", source],
                           capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr[:4000]
@@ -71,7 +81,8 @@ def test_the_toolkit_of_this_machine(tmp_path):
     if not toolkits():
         pytest.skip("no CUDA toolkit with CUPTI below /usr/local")
     for folder in toolkits():
-        check(tmp_path, folder)
+        check(tmp_path, of_headers(folder), folder)
+        check(tmp_path, of_launches(), folder)
 
 
 def test_a_wrong_member_is_found(tmp_path, monkeypatch):
@@ -82,11 +93,11 @@ def test_a_wrong_member_is_found(tmp_path, monkeypatch):
                                                 "SS_PARAM(size_t, passes, configImageSize)"))
     monkeypatch.setattr("test_profiler_layout.PARAMS", wrong)
     with pytest.raises(AssertionError, match="configImageSize"):
-        check(tmp_path, toolkits()[0])
+        check(tmp_path, of_headers(toolkits()[0]), toolkits()[0])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wheel", [one for one in WHEELS if not re.search(r"cu11|==12\.[14]\.", one)])
 def test_each_version(tmp_path, wheel):
     include = headers(wheel)
-    check(tmp_path, include, *(toolkits()[:1] or [headers(RUNTIME)]))
+    check(tmp_path, of_headers(include), include, *(toolkits()[:1] or [headers(RUNTIME)]))

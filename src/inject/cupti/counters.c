@@ -41,10 +41,10 @@ static bool find_driver(void)
     return driver.get_context != NULL && driver.get_device != NULL && driver.synchronise != NULL;
 }
 
-static void set_fact(const char *text)
+static void set_fact(const char *key, const char *text)
 {
     struct ss_event_value value = {ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME};
-    ss_fact_set(ss_define_name(ss_fact_gpu_counters, strlen(ss_fact_gpu_counters)), value);
+    ss_fact_set(ss_define_name(key, strlen(key)), value);
 }
 
 void ss_counters_synchronise(void)
@@ -58,7 +58,10 @@ void ss_counters_refuse(const struct ss_error *err)
     snprintf(text, sizeof text, "not measured%s: %s", ss_counters.done > 0 ? " any more" : "",
              err->message);
     ss_counters.has_ended = true;
-    set_fact(text);
+    set_fact(ss_fact_gpu_counters, text);
+    if (ss_counters.request.is_kernel) { /* nothing else is recorded of the device */
+        set_fact(ss_fact_gpu_problem, err->message);
+    }
 }
 
 void ss_counters_describe(void)
@@ -70,7 +73,7 @@ void ss_counters_describe(void)
              ranges->config.passes, ranges->config.passes == 1 ? "pass" : "passes",
              ss_counters.done, ss_counters.done == 1 ? "measurement" : "measurements",
              ss_counters.request.is_kernel ? "kernels" : "steps");
-    set_fact(text);
+    set_fact(ss_fact_gpu_counters, text);
 }
 
 /* Until the thread has a context, nothing of it can be measured; one whose context is another than
