@@ -37,6 +37,16 @@ def test_checks_hold_on_the_simulated_device(check, source_dir, stepscope):
     assert lines[4] == "4 hold, 0 fail, 0 were not run"
 
 
+def test_counters_on_the_simulated_device(check, source_dir, stepscope):
+    if not (stepscope.path.parent / "tests/cuda_program").exists():
+        pytest.skip("built without tests")
+    simulated(source_dir)
+    _, text = check("--simulated", "counters", "counter-passes")
+    lines = text.splitlines()
+    assert lines[0].split(None, 2)[2].startswith("2 launches, off by at most 0.000 %"), text
+    assert "passes on GA100: {'memory': 1, 'roofline': 3}" in lines[1]
+
+
 def test_a_check_that_fails_is_named(check, source_dir, stepscope):
     if not (stepscope.path.parent / "tests/cuda_program").exists():
         pytest.skip("built without tests")

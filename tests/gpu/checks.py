@@ -4,6 +4,7 @@ Failure for what does not hold, and Skip for what cannot be tried here."""
 
 import json
 import os
+import re
 import shutil
 import signal
 import statistics
@@ -271,15 +272,60 @@ def recordings(bench):
     return f"bytes: {sizes}"
 
 
+FMA = "sm__sass_thread_inst_executed_op_ffma_pred_on.sum"
+
+
+def counters(bench):
+    """counters of a kernel are what it does: its fused multiplications, within 2 %"""
+    sheet, path, out = (bench.folder / name for name in ("counters.sheet", "counters.pftrace", "counters.json"))
+    sheet.write_bytes(bytes(1 << 16))
+    bench.run(bench.stepscope, "kernel", "-q", "-k", "stepscope_fma", "--count", 0, "--counters",
+              f"{FMA},gpu__time_duration.sum", "-o", path, "--", bench.stepscope, "doctor", "--gpu-work", sheet)
+    bench.run(bench.stepscope, "export", "--to", "chrome", "-o", out, path)
+    launches = [one["args"] for one in json.loads(out.read_text())["traceEvents"]
+                if one.get("name") == "stepscope_fma" and one["args"].get("grid_x", 0) > 1]
+    if not launches:
+        raise Failure(counters_fact(bench, path))
+    worst = 0
+    for number, launch in enumerate(launches):
+        wanted = launch["grid_x"] * launch["block_x"] * 8 * (16384 << number)
+        worst = max(worst, abs(json.loads(launch["metrics"])[FMA][0] / wanted - 1))
+    if worst > 0.02:
+        raise Failure(f"off by {100 * worst:.2f} %")
+    return f"{len(launches)} launches, off by at most {100 * worst:.3f} %"
+
+
+def counters_fact(bench, path):
+    notes = json.loads(bench.run(bench.stepscope, "info", path, "--format", "json").stdout)["files"][0]["notes"]
+    facts = [note["text"] for note in notes if note["kind"] == "fact"]
+    return next((one for one in reversed(facts) if one.startswith("gpu.counters = ")), "nothing was measured")
+
+
+def counter_passes(bench):
+    """sets of counters need as many passes on the device as CUPTI says without one"""
+    seen = {}
+    for name in ("memory", "roofline"):
+        recording = bench.record(bench.program(), 60, 3, options=("--counters", name))
+        fact = counters_fact(bench, recording.path)
+        found = re.search(r" on (\w+): \d+ metrics in (\d+) pass", fact)
+        if found is None:
+            raise Failure(fact)
+        answer = bench.run(bench.stepscope, "kernel", "--sets", "--chip", found[1], "--format", "json").stdout
+        known = {one["set"]: one["passes"] for one in json.loads(answer)["sets"]}
+        if known[name] != int(found[2]):
+            raise Failure(f"{name} on {found[1]}: {found[2]} passes, and {known[name]} without the device")
+        seen[name] = known[name]
+    return f"passes on {found[1]}: {seen}"
+
+
 CHECKS = {"claims": claims, "one-cupti": one_cupti, "overhead-long": overhead_of_long_kernels,
           "overhead-short": overhead_of_short_kernels, "runtime-launches": launches_of_the_runtime,
           "graphs": graphs, "triton": triton, "torch-profiler": beside_torch_profiler,
           "ncu": beside_ncu, "burst": burst, "one-buffer": burst_of_one_buffer, "fork": fork,
-          "sigterm": sigterm, "ordinary-user": ordinary_user, "recordings": recordings}
+          "sigterm": sigterm, "ordinary-user": ordinary_user, "recordings": recordings,
+          "counters": counters, "counter-passes": counter_passes}
 # What stepscope does not record: nothing can be verified.
-NOT_RECORDED = {"counters": "counters of a kernel within 2 % of Nsight Compute's",
-                "counter-passes": "the number of passes that sets of counters need",
-                "device-samples": "edges of periodic samples of a device's counters fit the kernels' records"}
+NOT_RECORDED = {"device-samples": "edges of periodic samples of a device's counters fit the kernels' records"}
 
 if __name__ == "__main__":
     sys.exit("tests/gpu/check runs these")
