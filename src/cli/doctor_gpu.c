@@ -3,12 +3,16 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/terminal.h"
 #include "base/version.h"
 #include "cli/doctor_gpu_claims.h"
 #include "cli/doctor_text.h"
+#include "platform/gpu_mark.h"
 
 enum { MOST_FOLDER_BYTES = 3072 };
 
@@ -72,6 +76,24 @@ static int show_json(const struct ss_gpu_claim *claims, size_t count, size_t fai
     return failed;
 }
 
+/* That the self-test has passed here, which lets reports show what counters measure. */
+static void put_mark(const struct ss_gpu_recorded *recorded, bool is_json)
+{
+    static const char before[] = "API version ";
+    const char *version = strstr(recorded->collector, before);
+    struct ss_gpu_mark mark = {.device = recorded->device, .proc_root = "/proc"};
+    struct ss_error err = {0};
+    if (version == NULL || recorded->device[0] == '\0') {
+        return;
+    }
+    mark.cupti = strtoul(version + sizeof before - 1, NULL, 10);
+    if (ss_gpu_mark_put(&mark, &err) != SS_OK) {
+        ss_log(SS_WARN, "doctor", "reports will not show hardware counters: %s", err.message);
+    } else if (!is_json) {
+        fputs("Reports of recordings from here show hardware counters.\n", ss_stdout());
+    }
+}
+
 static int judge(const struct ss_arguments *arguments, const struct ss_gpu_facts *facts,
                  bool is_json)
 {
@@ -87,6 +109,9 @@ static int judge(const struct ss_arguments *arguments, const struct ss_gpu_facts
         struct ss_error err;
         ss_fail(&err, SS_E_IO, "the claims could not be written");
         status = ss_cli_error(arguments, &err);
+    }
+    if (status == 0 && fails == 0) {
+        put_mark(&facts->recorded, is_json);
     }
     if (status == 0 && fails > 0) {
         status =

@@ -110,6 +110,20 @@ static void read_notes(struct ss_gpu_recorded *recorded, const struct ss_model *
     }
 }
 
+/* That of the works. */
+static void read_device(struct ss_gpu_recorded *recorded, const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->tracks.count && recorded->device[0] == '\0'; i++) {
+        const struct ss_model_track *track = &model->tracks.data[i];
+        if (track->stream != 0 && track->device != 0) {
+            const struct ss_model_device *device = &model->devices.data[track->device];
+            const char *uuid = ss_model_text(model, device->uuid);
+            snprintf(recorded->device, sizeof recorded->device, "%s",
+                     uuid[0] != '\0' ? uuid : ss_model_text(model, device->model));
+        }
+    }
+}
+
 static void read_source(struct ss_gpu_recorded *recorded, const struct ss_model *model)
 {
     for (size_t i = 0; i < model->sources.count; i++) {
@@ -140,6 +154,7 @@ enum ss_status ss_gpu_recorded_read(const char *path, struct ss_gpu_recorded *re
         read_works(recorded, &selection);
         read_notes(recorded, &model);
         read_source(recorded, &model);
+        read_device(recorded, &model);
     }
     ss_selection_fini(&selection);
     ss_model_fini(&model);

@@ -33,6 +33,7 @@ struct ss_gpu_recorded {
     bool is_there;
     char reason[512];    /* of the source "gpu" */
     char collector[600]; /* the CUPTI that was used; "": none */
+    char device[128];    /* the UUID of that with work, else its model; "": unknown */
     char problem[512];   /* why nothing was collected; "": nothing */
     struct ss_vec_of(struct ss_gpu_kernel_work) kernels[SS_GPU_KERNELS];
     struct ss_vec_of(struct ss_gpu_copy_work) copies;

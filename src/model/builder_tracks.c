@@ -195,6 +195,7 @@ static void put_own_metrics(struct ss_model_builder *builder, const struct ss_tr
 {
     for (uint32_t i = 0; i < event->field_count; i++) {
         const struct ss_event_value *field = &event->fields[i];
+        builder->model->untested_metrics += field->field == SS_EVENT_FIELD_untested_metrics;
         if (field->field == SS_EVENT_FIELD_metrics && field->value.type == SS_VALUE_TEXT &&
             builder->model->payloads.count == payload + 1) {
             ss_model_builder_own_metrics(builder, (uint32_t)payload, field->value.text);

@@ -458,6 +458,8 @@ struct ss_model {
     struct ss_vec_of(struct ss_model_line_time) line_times;
     uint64_t unmatched_ends; /* ends without an open range: dropped */
     uint64_t open_ranges;    /* begins without an end */
+    /* Events whose counters were measured where the self-test had not passed: not in `metrics`. */
+    uint64_t untested_metrics;
     /* Ticks that the load filter excluded (see struct ss_model_load). */
     uint64_t filtered_samples;
     struct ss_vec_of(struct ss_model_run) runs;

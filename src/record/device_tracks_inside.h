@@ -111,6 +111,8 @@ struct ss_device_tracks {
     struct ss_device_block *blocks;                            /* by address */
     struct ss_device_external *externals;                      /* by correlation */
     struct ss_vec_of(struct ss_device_waits) measured; /* tracks of what counters measured */
+    bool is_marked; /* what counters measure here is shown: doctor --gpu has passed */
+    bool knows_mark;
     uint32_t recorded_track;           /* of the counter "device work recorded"; 0: none yet */
     struct ss_device_pending *pending; /* in the order of arrival */
     struct ss_device_node *nodes;

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What hardware counters measured: of a kernel, which is written with it, and of steps, on a track
  * of the device. */
+#include <stdio.h>
+
+#include "base/log.h"
 #include "base/shared_names.h"
+#include "platform/gpu_mark.h"
 #include "record/context.h"
 #include "record/device_tracks_inside.h"
 
@@ -48,6 +52,27 @@ static uint32_t track_of(struct ss_device_tracks *devices, uint32_t number)
     return made.lane.track_ref;
 }
 
+/* A process measures one device. */
+static bool is_shown(struct ss_device_tracks *devices,
+                     const struct ss_device_metrics_message *metrics)
+{
+    if (!devices->knows_mark) {
+        char identity[128];
+        struct ss_strview text = ss_device_text_of(devices, metrics->identity);
+        snprintf(identity, sizeof identity, "%.*s", (int)text.length, text.data);
+        struct ss_gpu_mark mark = {identity, ss_device_work_interface(devices->source), "/proc"};
+        devices->is_marked = ss_gpu_mark_exists(&mark);
+        devices->knows_mark = true;
+        if (!devices->is_marked) {
+            ss_log(SS_WARN, "record",
+                   "hardware counters are recorded, but reports do not show them: the self-test "
+                   "has not passed with this device, driver and CUPTI; run `stepscope doctor "
+                   "--gpu`, then record again");
+        }
+    }
+    return devices->is_marked;
+}
+
 void ss_device_on_metrics(void *context, const struct ss_device_metrics_message *message)
 {
     struct ss_device_tracks *devices = context;
@@ -55,7 +80,10 @@ void ss_device_on_metrics(void *context, const struct ss_device_metrics_message 
     struct ss_device_metrics_message metrics = *message;
     metrics.end_ns = metrics.end_ns < devices->now_ns ? metrics.end_ns : devices->now_ns;
     metrics.begin_ns = metrics.begin_ns < metrics.end_ns ? metrics.begin_ns : metrics.end_ns;
-    ss_device_add_text(&fields, SS_EVENT_FIELD_metrics, ss_device_text_of(devices, metrics.values));
+    ss_device_add_text(&fields,
+                       is_shown(devices, &metrics) ? SS_EVENT_FIELD_metrics
+                                                   : SS_EVENT_FIELD_untested_metrics,
+                       ss_device_text_of(devices, metrics.values));
     if (metrics.name != 0) {
         write_kernel(devices, &metrics, &fields);
         return;

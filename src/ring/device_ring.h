@@ -268,6 +268,8 @@ struct ss_device_metrics_message {
     uint32_t correlation;
     uint32_t passes;
     uint32_t grid[3], block[3]; /* of a kernel; 0: unknown */
+    uint32_t identity;          /* text: the device's UUID, else its model */
+    uint32_t unused;
 };
 
 /* --- producer: one thread of the program ------------------------------------------------------ */

@@ -180,8 +180,8 @@ static bool take_metrics(struct ss_device_reading *reading, const void *message,
 {
     const struct ss_device_metrics_message *of = message;
     bool is_good = bytes == sizeof *of && is_text(reading, of->name) &&
-                   is_text(reading, of->values) && of->begin_ns <= of->end_ns &&
-                   of->end_ns <= INT64_MAX && of->step >= -1;
+                   is_text(reading, of->values) && is_text(reading, of->identity) &&
+                   of->begin_ns <= of->end_ns && of->end_ns <= INT64_MAX && of->step >= -1;
     if (is_good) {
         reading->sink.metrics(reading->sink.context, of);
     }
@@ -277,6 +277,11 @@ void ss_device_work_losses(const struct ss_device_work_source *source,
         LOAD(lost_launches),   LOAD(unknown_records), LOAD(overhead_ns)};
 #undef LOAD
     losses->bad_messages = source->reading.bad_messages;
+}
+
+uint32_t ss_device_work_interface(const struct ss_device_work_source *source)
+{
+    return source->reading.consumer.header->interface_version;
 }
 
 uint64_t ss_device_work_flushed_ns(const struct ss_device_work_source *source)

@@ -3,9 +3,27 @@
 (tests/fakes/cuda/cupti_profiler.c)."""
 
 import json
+import pathlib
 
 import pytest
 from test_gpu import Recording, record, simulated  # noqa: F401 (record is a fixture)
+
+DRIVER = pathlib.Path("/proc/driver/nvidia/version")
+MARK = "gpu-Simulated_A100-driver-unknown-cupti-130001.tested"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch, request):
+    """A cache with the mark that the self-test has passed; "unmarked": without."""
+    if DRIVER.exists():
+        pytest.skip("this machine has a driver of CUDA, whose version would be in the mark")
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    if "unmarked" not in request.keywords:
+        (folder / "stepscope").mkdir()
+        (folder / "stepscope" / MARK).touch()
+    return folder / "stepscope"
+
 
 THREADS = 4 * 128  # of each kernel of tests/workloads/cuda_program.c
 
@@ -129,6 +147,33 @@ def test_kernels_of_a_device_whose_counters_are_refused(kernel):
 
 def test_a_wrong_pattern(stepscope):
     assert "regular expression" in stepscope("kernel", "-k", "(", "--", "true", status=2).stderr
+
+
+# --- the self-test --------------------------------------------------------------------------------
+
+@pytest.mark.unmarked
+def test_measured_numbers_are_not_shown_before_the_self_test_has_passed(record, cache):  # noqa: F811
+    recording = record(12, 6, options=["--counters", "memory"])
+    assert "run `stepscope doctor --gpu`, then record again" in recording.done.stderr
+    text = recording.stepscope("report", "--by", "metric", recording.path, status=None).stdout
+    assert measured(recording) == {} and "196608" not in text
+    assert "measured and are not shown" in " ".join(text.split()) and not cache.exists()
+
+
+@pytest.mark.unmarked
+def test_kernels_that_were_not_tested_are_not_measured_in_the_roofline(stepscope, kernel):
+    recording = kernel("-k", "gemm", "--counters", "roofline")
+    done = stepscope("report", "--by", "roofline", "--group", "kernel", "-f", "json", recording.path, status=None)
+    assert "measured" not in json.dumps(json.loads(done.stdout)["tables"][0]["rows"])
+
+
+@pytest.mark.unmarked
+def test_the_self_test_leaves_the_mark(stepscope, source_dir, cache):
+    done = stepscope("doctor", "--gpu", env=simulated(source_dir), status=None, timeout=600)
+    if done.returncode == 0:
+        assert "show hardware counters" in done.stdout and [one.name for one in cache.iterdir()] == [MARK]
+    else:  # times of a busy machine
+        assert done.returncode == 1 and not cache.exists(), done.stdout
 
 
 def test_usage(stepscope):

@@ -140,6 +140,7 @@ static void on_metrics(void *context, const struct ss_device_metrics_message *me
     (void)context;
     check_text(metrics->name);
     check_text(metrics->values);
+    check_text(metrics->identity);
     check_times(metrics->begin_ns, metrics->end_ns);
     check(metrics->step >= -1, "a step");
 }

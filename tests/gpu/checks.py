@@ -289,7 +289,7 @@ def counters(bench):
     worst = 0
     for number, launch in enumerate(launches):
         wanted = launch["grid_x"] * launch["block_x"] * 8 * (16384 << number)
-        worst = max(worst, abs(json.loads(launch["metrics"])[FMA][0] / wanted - 1))
+        worst = max(worst, abs(json.loads(launch.get("metrics") or launch["untested_metrics"])[FMA][0] / wanted - 1))
     if worst > 0.02:
         raise Failure(f"off by {100 * worst:.2f} %")
     return f"{len(launches)} launches, off by at most {100 * worst:.3f} %"

@@ -25,6 +25,8 @@ struct ss_cupti_counters ss_counters = {.is_busy = ATOMIC_FLAG_INIT};
 static struct {
     int (*get_context)(void **context);
     int (*get_device)(int *device);
+    int (*get_uuid)(uint8_t *uuid, int device); /* this and the next may be NULL */
+    int (*get_name)(char *name, int size, int device);
     int (*synchronise)(void);
 } driver;
 
@@ -37,6 +39,8 @@ static bool find_driver(void)
     *(void **)&driver.get_context = dlsym(library, "cuCtxGetCurrent");
     *(void **)&driver.get_device = dlsym(library, "cuCtxGetDevice");
     *(void **)&driver.synchronise = dlsym(library, "cuCtxSynchronize");
+    *(void **)&driver.get_uuid = dlsym(library, "cuDeviceGetUuid");
+    *(void **)&driver.get_name = dlsym(library, "cuDeviceGetName");
     dlclose(library); /* the program has it open */
     return driver.get_context != NULL && driver.get_device != NULL && driver.synchronise != NULL;
 }
@@ -76,6 +80,25 @@ void ss_counters_describe(void)
     set_fact(ss_fact_gpu_counters, text);
 }
 
+/* As the recorder writes UUIDs; a device without one has its model. */
+static uint32_t identify(int device)
+{
+    static const uint8_t none[16];
+    uint8_t id[16] = {0};
+    char text[128] = "";
+    if (driver.get_uuid != NULL && driver.get_uuid(id, device) == 0 &&
+        memcmp(id, none, sizeof id) != 0) {
+        snprintf(text, sizeof text,
+                 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", id[0],
+                 id[1], id[2], id[3], id[4], id[5], id[6], id[7], id[8], id[9], id[10], id[11],
+                 id[12], id[13], id[14], id[15]);
+    } else if (driver.get_name != NULL) {
+        driver.get_name(text, (int)sizeof text, device);
+        text[sizeof text - 1] = '\0';
+    }
+    return ss_cupti_text(text, strlen(text));
+}
+
 /* Until the thread has a context, nothing of it can be measured; one whose context is another than
  * the first is left out. */
 bool ss_counters_ready(enum ss_ranges_by by)
@@ -100,6 +123,7 @@ bool ss_counters_ready(enum ss_ranges_by by)
         return false;
     }
     ss_counters.context = context;
+    ss_counters.identity = identify(ss_counters.device);
     ss_counters_describe();
     return true;
 }
@@ -159,6 +183,7 @@ void ss_counters_write(struct ss_device_metrics_message *message)
     put_values(values, &text);
     message->head.kind = SS_DEVICE_METRICS;
     message->device = (uint32_t)ss_counters.device;
+    message->identity = ss_counters.identity;
     message->passes = (uint32_t)ss_counters.ranges.config.passes;
     message->values = text.overflow ? 0 : ss_cupti_text(text.data, text.length);
     if (message->name != 0) {

@@ -19,6 +19,7 @@ struct ss_cupti_counters {
     struct ss_range_profiler ranges;
     void *context; /* of `ranges`; NULL: not opened yet */
     int device;
+    uint32_t identity;    /* text: of the device */
     long long seen, done; /* steps or launches; measurements */
     bool has_ended;       /* all is measured, or CUPTI refused */
     atomic_flag is_busy;  /* one thread measures */
