@@ -235,18 +235,6 @@ static bool parse_duration(const struct ss_arguments *arguments, double *seconds
     return ss_arguments_get_number(arguments, "duration", 0.001, 1e9, 0, seconds);
 }
 
-static bool parse_gpu(const struct ss_arguments *arguments, struct ss_record_plan *plan)
-{
-    static const char *const levels[] = {"default", "light", "full", "off", NULL};
-    enum { OFF = 3 };
-    int level;
-    if (!ss_arguments_get_choice(arguments, "gpu", levels, 0, &level)) {
-        return false;
-    }
-    plan->record.gpu = level != OFF ? levels[level] : NULL;
-    return true;
-}
-
 /* ",profiler=shapes+flops,profiler_steps=5:8": commas separate the settings for the program. */
 static bool parse_torch_profiler(const struct ss_arguments *arguments, char *text, size_t size)
 {
@@ -356,7 +344,7 @@ static bool parse_options(const struct ss_arguments *arguments, struct ss_record
         !ss_arguments_get_choice(arguments, "full-rings", full_rings, 0, &when_full) ||
         !parse_torch_profiler(arguments, profiler, sizeof profiler) ||
         !ss_record_plan_choose_format(arguments, plan) || !parse_stats(arguments, plan) ||
-        !parse_gpu(arguments, plan)) {
+        !ss_record_gpu_parse(arguments, plan)) {
         return false;
     }
     if (ss_arguments_has(arguments, "function") && ss_arguments_has(arguments, "nolineno")) {
