@@ -11,7 +11,8 @@ static const uint64_t min_wait_ns = 20000;
 struct spans ss_vec_of(struct ss_exposed_span);
 
 /* Of MPI, all calls in which the program is, such as its waits: those that only start something
- * return at once, and their ranges last until it is complete. Recordings of version 0.1.0 have no
+ * return at once, and their ranges last until it is complete. A send or receive between two ranks
+ * is waited for in a call of its own. Recordings of version 0.1.0 have no
  * kinds of names. */
 static bool is_collective(const struct ss_model *model, const struct ss_model_range *range)
 {
@@ -19,6 +20,9 @@ static bool is_collective(const struct ss_model *model, const struct ss_model_ra
     struct ss_strview text = ss_strview_of(ss_model_text(model, name->text));
     if (ss_collective_is_of_mpi(text)) {
         return !ss_collective_is_started(text);
+    }
+    if (ss_collective_scope(text) && ss_collective_flow_of(text) == SS_FLOW_OF_TWO) {
+        return false;
     }
     return name->type != SS_EVENT_TYPE_NONE ? name->type == SS_EVENT_TYPE_collective
                                             : ss_collective_scope(text);

@@ -78,8 +78,9 @@ bool ss_rule_periodic_stalls(const struct ss_training_facts *facts, struct ss_fi
 static uint64_t late_rank_ns(const struct ss_training_facts *facts)
 {
     const struct ss_late_rank *late = &facts->late_rank;
-    bool is_much =
-        late->process != 0 && ss_is_percent_of(late->waits_ns, late->of_ns, SS_LIMIT_GAIN_PERCENT);
+    bool is_much = facts->pipeline.steps == 0 && /* the slowest stage has a rule of its own */
+                   late->process != 0 &&
+                   ss_is_percent_of(late->waits_ns, late->of_ns, SS_LIMIT_GAIN_PERCENT);
     return is_much ? late->waits_ns : 0;
 }
 
@@ -92,6 +93,8 @@ bool ss_rule_communication(const struct ss_training_facts *facts, struct ss_find
         ss_finding_add(finding, "additional wait for other ranks", SS_EVIDENCE_NS,
                        (double)(all_ns - ns));
     }
+    uint64_t idle_ns = facts->pipeline.steps > 0 ? (uint64_t)facts->pipeline.idle_ns : 0;
+    ns -= idle_ns < ns ? idle_ns : ns;
     ss_finding_set_cost(finding, ns, ns);
     finding->phase = ss_training_phase(facts, ss_phase_communication);
     ss_finding_add(finding, "trainers in this recording", SS_EVIDENCE_COUNT,

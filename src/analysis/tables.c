@@ -522,6 +522,12 @@ const struct ss_table_kind ss_table_kinds[] = {
      .idle = SS_IDLE_MAIN,
      .hides_steps = true,
      .build = ss_build_stages},
+    {.id = "pipeline",
+     .summary = "stages of a pipeline: what each waits for the others, and which is slowest",
+     .needs = OF_STEPS,
+     .idle = SS_IDLE_MAIN,
+     .hides_steps = true,
+     .build = ss_build_pipelines},
     {.id = "critical-path",
      .summary = "what a step's time is spent on, by the rank that the others wait for, and what if "
                 "that were otherwise",

@@ -8,6 +8,7 @@
 #include "analysis/device_steps.h"
 #include "analysis/device_waits.h"
 #include "analysis/kernel_metrics.h"
+#include "analysis/pipelines.h"
 #include "analysis/rank_profiles.h"
 #include "analysis/stage_frontier.h"
 
@@ -116,6 +117,12 @@ size_t ss_build_ranks(const struct ss_table_input *input, struct ss_table *table
 size_t ss_build_stages(const struct ss_table_input *input, struct ss_table *tables)
 {
     ss_stage_table(input->selection, input->training, &tables[0]);
+    return 1;
+}
+
+size_t ss_build_pipelines(const struct ss_table_input *input, struct ss_table *tables)
+{
+    ss_pipeline_table(input->selection, input->training, &tables[0]);
     return 1;
 }
 

@@ -12,7 +12,7 @@ const char *const ss_training_tracks[] = {
     ss_domain_cuda_calls, SS_DOMAIN_MEMORY, ss_domain_cuda_memory, "CUDA compilations*",
     /* Counters of the program. */
     ss_counter_ready_batches, ss_counter_operators_recorded, ss_counter_device_work_recorded,
-    SS_MEMORY_TRACKS,
+    ss_counter_batch_examples, ss_counter_batch_tokens, ss_counter_batch_length, SS_MEMORY_TRACKS,
     /* Of DeepSpeed's flops profiler: python/stepscope/_deepspeed.py. */
     "deepspeed params per GPU", "deepspeed fwd MACs per GPU", "deepspeed fwd flops per GPU",
     "deepspeed fwd latency", "deepspeed fwd FLOPS per GPU", "deepspeed batch size per GPU",
@@ -83,6 +83,30 @@ static void find_devices(struct ss_training_facts *facts, const struct ss_select
     }
 }
 
+static void find_pipeline(struct ss_training_facts *facts, const struct ss_selection *selection)
+{
+    struct ss_pipelines pipelines;
+    ss_pipelines_init(&pipelines, selection, facts->steps);
+    facts->pipeline_slowest = -1;
+    for (size_t i = 0; i < pipelines.rows.count; i++) {
+        const struct ss_pipeline *row = &pipelines.rows.data[i];
+        if (row->steps > 0 && row->stages > facts->pipeline.stages) {
+            facts->pipeline = *row;
+            facts->pipeline_slowest = pipelines.stages.data[row->slowest].rank;
+        }
+    }
+    ss_pipelines_fini(&pipelines);
+}
+
+static void find_ranks(struct ss_training_facts *facts, const struct ss_selection *selection)
+{
+    ss_late_rank_find(&facts->late_rank, selection, facts->steps);
+    facts->joint_communication = ss_training_phase(facts, ss_phase_communication) != NULL
+                                     ? ss_late_rank_joint_share(selection, facts->steps)
+                                     : -1;
+    find_pipeline(facts, selection);
+}
+
 void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_selection *selection,
                             const struct ss_step_summary *steps,
                             const struct ss_source_lines *source)
@@ -116,10 +140,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     ss_training_interruptions_find(facts, selection);
     ss_training_epochs_find(facts, selection);
     ss_training_period_find(facts);
-    ss_late_rank_find(&facts->late_rank, selection, steps);
-    facts->joint_communication = ss_training_phase(facts, ss_phase_communication) != NULL
-                                     ? ss_late_rank_joint_share(selection, steps)
-                                     : -1;
+    find_ranks(facts, selection);
     ss_training_samples_find(facts, selection, source);
     ss_waits_find(&facts->waits, selection, steps, source, facts->workers >= 0);
 }

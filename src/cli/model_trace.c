@@ -253,8 +253,9 @@ static int compare_flows(const void *left, const void *right)
 /* A point of a flow at the begin of the event is a part of it. */
 static void add_flow(const struct writing *writing, uint32_t track, struct ss_trace_event *event)
 {
+    bool is_end = event->kind == SS_EVENT_END; /* the point of a receive lies just before it */
     size_t low = 0, high = writing->model->flows.count;
-    struct ss_model_flow wanted = {.track = track, .time_ns = event->time_ns};
+    struct ss_model_flow wanted = {.track = track, .time_ns = event->time_ns - is_end};
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (compare_flows(&writing->flows[middle], &wanted) < 0) {
@@ -263,7 +264,8 @@ static void add_flow(const struct writing *writing, uint32_t track, struct ss_tr
             high = middle;
         }
     }
-    if (low < writing->model->flows.count && compare_flows(&writing->flows[low], &wanted) == 0) {
+    if (low < writing->model->flows.count && compare_flows(&writing->flows[low], &wanted) == 0 &&
+        (!is_end || writing->flows[low].is_of_run)) {
         event->flow = writing->flows[low].is_end ? SS_FLOW_END : SS_FLOW_THROUGH;
         event->flow_id = writing->flows[low].id;
     }
@@ -282,6 +284,7 @@ static enum ss_status close_before(struct writing *writing, struct open_ranges *
                                      .kind = SS_EVENT_END,
                                      .flags = range->flags & SS_EVENT_END_UNSEEN};
         end.lane = ref < writing->model->tracks.count ? end.lane : 0;
+        add_flow(writing, range->track, &end);
         SS_TRY(ss_trace_writer_event(writing->writer, &end, writing->err));
     }
     return SS_OK;

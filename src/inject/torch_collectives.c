@@ -7,7 +7,8 @@
 #include "annot/define.h"
 #include "inject/torch.h"
 
-enum { MOST_GROUPS = 1024, MOST_THREADS = 4096, MOST_NESTED = 8, DETAILS = 64, ARGUMENTS = 5 };
+enum { MOST_GROUPS = 1024, MOST_THREADS = 4096, MOST_NESTED = 6, DETAILS = 64 };
+enum { COLLECTIVE_ARGUMENTS = 5, TRANSFER_ARGUMENTS = 7 };
 
 /* What a call passes to its group. */
 struct details {
@@ -38,12 +39,20 @@ static struct {
 } threads[MOST_THREADS];
 static _Atomic uint32_t thread_count;
 
-/* The calls of torch.distributed that are under way on this thread, the innermost last. */
+/* The calls of torch.distributed that are under way on this thread, the innermost last. Few bytes:
+ * there is little room for the variables of threads in a library that is loaded late. */
 static _Thread_local struct call {
     uint32_t group;
-    struct details details;
+    struct details details; /* of a transfer: its root is the partner */
 } calls[MOST_NESTED];
 static _Thread_local uint32_t depth;
+
+/* What else is known of a call that starts a transfer. */
+static _Thread_local struct transfer {
+    uint32_t depth; /* of the call, from 1; 0: there is none */
+    int32_t self;
+    int64_t tag, sequence;
+} transfer;
 
 static struct group *group_of(int64_t number)
 {
@@ -94,6 +103,26 @@ static bool is_transfer(const char *scope)
     return name != NULL && (strncmp(name + 1, "send", 4) == 0 || strncmp(name + 1, "recv", 4) == 0);
 }
 
+/* A transfer begins within the call that starts it. */
+static bool put_transfer(const struct group *group, const struct call *call,
+                         struct ss_event_collective *collective)
+{
+    if (call == NULL || transfer.depth != depth || group_of(call->group) != group) {
+        return false;
+    }
+    *collective = (struct ss_event_collective){.group = group->name,
+                                               .size = group->size,
+                                               .sequence = transfer.sequence,
+                                               .datatype = call->details.datatype,
+                                               .bytes = call->details.bytes,
+                                               .root = call->details.root,
+                                               .has_tag = transfer.tag >= 0 &&
+                                                          transfer.tag <= SS_RING_MOST_TAG,
+                                               .tag = (uint32_t)transfer.tag,
+                                               .self = transfer.self};
+    return group->name != 0;
+}
+
 bool ss_torch_collective_next(const char *scope, struct ss_event_collective *collective)
 {
     const struct call *call = depth > 0 && depth <= MOST_NESTED ? &calls[depth - 1] : NULL;
@@ -108,7 +137,7 @@ bool ss_torch_collective_next(const char *scope, struct ss_event_collective *col
     }
     int64_t operation = atomic_fetch_add_explicit(&group->operations, 1, memory_order_relaxed);
     if (is_transfer(scope)) {
-        return false;
+        return put_transfer(group, call, collective);
     }
     struct details details =
         call != NULL && !is_of_thread ? call->details : details_of(group, operation);
@@ -191,8 +220,9 @@ static ss_python_object *begin_collective(ss_python_object *self, ss_python_obje
                                           ptrdiff_t count)
 {
     (void)self;
-    int64_t numbers[ARGUMENTS];
-    if (!ss_torch_has_arguments(count, ARGUMENTS) || !read_numbers(args, count, numbers)) {
+    int64_t numbers[COLLECTIVE_ARGUMENTS];
+    if (!ss_torch_has_arguments(count, COLLECTIVE_ARGUMENTS) ||
+        !read_numbers(args, count, numbers)) {
         return NULL;
     }
     struct details details = {(uint32_t)numbers[3], numbers[2], numbers[4]};
@@ -201,7 +231,32 @@ static ss_python_object *begin_collective(ss_python_object *self, ss_python_obje
         put_details(group, numbers[1], details);
     }
     if (depth < MOST_NESTED) {
-        calls[depth] = (struct call){group != NULL ? (uint32_t)numbers[0] : 0, details};
+        calls[depth] =
+            (struct call){.group = group != NULL ? (uint32_t)numbers[0] : 0, .details = details};
+    }
+    return ss_python.PyLong_FromLongLong(depth++);
+}
+
+/* group, bytes (-1: unknown), a name of the datatype (0: unknown), the partner and the own rank in
+ * the world, tag, number among those of this direction, partner and tag (each -1: unknown) → how
+ * many calls enclose it, the argument of end_collective */
+static ss_python_object *begin_transfer(ss_python_object *self, ss_python_object *const *args,
+                                        ptrdiff_t count)
+{
+    (void)self;
+    int64_t numbers[TRANSFER_ARGUMENTS];
+    if (!ss_torch_has_arguments(count, TRANSFER_ARGUMENTS) || !read_numbers(args, count, numbers)) {
+        return NULL;
+    }
+    if (depth < MOST_NESTED) {
+        calls[depth] =
+            (struct call){.group = group_of(numbers[0]) != NULL ? (uint32_t)numbers[0] : 0,
+                          .details = {(uint32_t)numbers[2], numbers[1], numbers[3]}};
+        bool has_self = numbers[4] >= 0 && numbers[4] <= SS_RING_MOST_SELF;
+        transfer = (struct transfer){.depth = depth + 1,
+                                     .self = has_self ? (int32_t)numbers[4] : -1,
+                                     .tag = numbers[5],
+                                     .sequence = numbers[6]};
     }
     return ss_python.PyLong_FromLongLong(depth++);
 }
@@ -213,6 +268,7 @@ static ss_python_object *end_collective(ss_python_object *self, ss_python_object
     int64_t enclosing = ss_python.PyLong_AsLongLong(argument);
     if (enclosing >= 0 && enclosing < (int64_t)depth) {
         depth = (uint32_t)enclosing;
+        transfer.depth = transfer.depth > depth ? 0 : transfer.depth;
     }
     return ss_python_none();
 }
@@ -222,6 +278,7 @@ static struct ss_python_method methods[] = {
     {"set_group_thread", {set_group_thread}, SS_PYTHON_FASTCALL},
     {"set_implicit_group", {.one = set_implicit_group}, SS_PYTHON_ONE},
     {"begin_collective", {begin_collective}, SS_PYTHON_FASTCALL},
+    {"begin_transfer", {begin_transfer}, SS_PYTHON_FASTCALL},
     {"end_collective", {.one = end_collective}, SS_PYTHON_ONE},
 };
 

@@ -17,8 +17,9 @@
 
 #include "annot/events.h"
 
-/* Called as an operation begins: counts it. false: its group is unknown, or it is no collective but
- * a transfer between two ranks. */
+/* Called as an operation begins: counts it. A transfer between two ranks has a tag (has_tag), and
+ * its number among those of its ranks and tag. false: its group is unknown, or of a transfer the
+ * call. */
 bool ss_torch_collective_next(const char *scope, struct ss_event_collective *collective);
 
 #endif

@@ -171,7 +171,9 @@ static uint64_t begin_event(const char *text, uint32_t name)
     if (!ss_torch_collective_next(text, &collective)) {
         return ss_event_begin(domain, name, (struct ss_event_value){0});
     }
-    ss_nccl_torch_begins(&collective);
+    if (!collective.has_tag) { /* NCCL's messages have no numbers to be matched with */
+        ss_nccl_torch_begins(&collective);
+    }
     return ss_event_begin_collective(domain, name, &collective);
 }
 

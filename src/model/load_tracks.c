@@ -8,6 +8,7 @@
 #include "base/shared_names.h"
 #include "model/index.h"
 #include "model/load_tracks_downsample.h"
+#include "trace/event_fields.h"
 
 /* --- order ---------------------------------------------------------------------------------- */
 
@@ -114,11 +115,14 @@ void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model,
     uint32_t track = event->track_ref;
     uint32_t payload = ss_load_put_payload(model, event);
     if (event->flow != SS_FLOW_NONE) {
-        ss_vec_push(&model->flows, (struct ss_model_flow){.id = event->flow_id,
-                                                          .time_ns = time_ns,
-                                                          .track = track,
-                                                          .lane = (uint16_t)event->lane,
-                                                          .is_end = event->flow == SS_FLOW_END});
+        bool is_at_end = event->kind == SS_EVENT_END && time_ns > 0; /* within the range */
+        ss_vec_push(&model->flows,
+                    (struct ss_model_flow){.id = event->flow_id,
+                                           .time_ns = is_at_end ? time_ns - 1 : time_ns,
+                                           .track = track,
+                                           .lane = (uint16_t)event->lane,
+                                           .is_end = event->flow == SS_FLOW_END,
+                                           .is_of_run = ss_event_has_flow_of_run(event)});
     }
     if (event->kind == SS_EVENT_INSTANT) {
         ss_vec_push(&model->marks, (struct ss_model_mark){time_ns, track, name, payload});

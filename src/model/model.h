@@ -343,6 +343,7 @@ struct ss_model_flow {
     uint32_t track;
     uint16_t lane;
     bool is_end;
+    bool is_of_run; /* one id in all inputs: a send and its receive; else ids are an input's own */
 };
 
 /* What an event carries: one value, and typed fields. */

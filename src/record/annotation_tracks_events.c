@@ -4,10 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/device_api.h"
 #include "base/shared_names.h"
 #include "record/annotation_tracks_inside.h"
-#include "trace/event_fields.h"
 
 enum { MAX_ASYNC = 65536, MAX_EARLY_ENDS = 4096 };
 
@@ -134,6 +132,10 @@ static void end_async(struct ss_annotation_tracks *tracks, struct ss_track_async
                                     .track_ref = range->track_ref,
                                     .kind = SS_EVENT_END,
                                     .flags = unseen ? SS_EVENT_END_UNSEEN : 0};
+    if (range->arrives != 0 && !unseen) {
+        record.flow = SS_FLOW_END;
+        record.flow_id = range->arrives;
+    }
     struct ss_error err = {0};
     ss_record_context_check(tracks->context,
                             ss_recording_async_end(tracks->context->recording, aim_of(tracks),
@@ -150,106 +152,17 @@ static struct ss_track_async_range *find_async(struct ss_annotation_tracks *trac
     return range;
 }
 
-static enum ss_group_kind group_kind_of(struct ss_strview scope)
-{
-    static const struct {
-        const char *prefix;
-        enum ss_group_kind kind;
-    } kinds[] = {{"gloo:", SS_GROUP_GLOO},
-                 {"nccl:", SS_GROUP_NCCL},
-                 {"nccl", SS_GROUP_NCCL},
-                 {"mpi:", SS_GROUP_MPI},
-                 {"MPI_", SS_GROUP_MPI}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        size_t length = strlen(kinds[i].prefix);
-        if (scope.length > length && memcmp(scope.data, kinds[i].prefix, length) == 0) {
-            return kinds[i].kind;
-        }
-    }
-    return SS_GROUP_OTHER;
-}
-
-/* The group of a collective; 0: unknown. */
-static uint32_t group_of(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
-{
-    uint32_t name = event->collective.group;
-    if (name == 0 || name >= tracks->name_entries.count || event->name == 0) {
-        return 0;
-    }
-    struct ss_trace_group group = {
-        .kind = group_kind_of(ss_tracks_text(tracks, tracks->name_entries.data[event->name].text)),
-        .name = ss_tracks_text(tracks, tracks->name_entries.data[name].text),
-        .size = event->collective.size};
-    return ss_annotation_tracks_put_group(tracks, &group);
-}
-
-enum { COLLECTIVE_FIELDS = 7 };
-
-static uint32_t put_text(const struct ss_annotation_tracks *tracks, uint32_t name, uint32_t field,
-                         struct ss_event_value *to)
-{
-    bool is_known = name != 0 && name < tracks->name_entries.count;
-    if (is_known) {
-        struct ss_strview text = ss_tracks_text(tracks, tracks->name_entries.data[name].text);
-        *to = (struct ss_event_value){field, {SS_VALUE_TEXT, {.text = text}}};
-    }
-    return is_known;
-}
-
-/* What NCCL itself calls "ncclAllReduce". */
-static uint32_t put_kind(const struct ss_annotation_tracks *tracks,
-                         const struct ss_annot_event *event, struct ss_event_value *to)
-{
-    struct ss_strview kind =
-        ss_nccl_collective(ss_tracks_text(tracks, tracks->name_entries.data[event->name].text));
-    *to = (struct ss_event_value){SS_EVENT_FIELD_collective, {SS_VALUE_TEXT, {.text = kind}}};
-    return kind.length > 0;
-}
-
-/* Between two ranks: it has a partner and no number. */
-static bool is_transfer(const struct ss_annotation_tracks *tracks,
-                        const struct ss_annot_event *event)
-{
-    return ss_collective_flow_of(ss_tracks_text(
-               tracks, tracks->name_entries.data[event->name].text)) == SS_FLOW_OF_TWO;
-}
-
-static uint32_t put_collective(struct ss_annotation_tracks *tracks,
-                               const struct ss_annot_event *event, struct ss_event_value *fields)
-{
-    uint32_t count = 0, group = group_of(tracks, event);
-    if (group == 0) {
-        return 0;
-    }
-    fields[count++] =
-        (struct ss_event_value){SS_EVENT_FIELD_group, {SS_VALUE_UINT, {.natural = group}}};
-    if (event->collective.sequence >= 0) {
-        fields[count++] = (struct ss_event_value){
-            SS_EVENT_FIELD_sequence, {SS_VALUE_INT, {.integer = event->collective.sequence}}};
-    }
-    count += put_text(tracks, event->collective.datatype, SS_EVENT_FIELD_datatype, &fields[count]);
-    count +=
-        put_text(tracks, event->collective.algorithm, SS_EVENT_FIELD_algorithm, &fields[count]);
-    count += put_text(tracks, event->collective.protocol, SS_EVENT_FIELD_protocol, &fields[count]);
-    count += put_kind(tracks, event, &fields[count]);
-    if (event->collective.root >= 0) {
-        fields[count++] = (struct ss_event_value){
-            is_transfer(tracks, event) ? SS_EVENT_FIELD_peer : SS_EVENT_FIELD_root,
-            {SS_VALUE_UINT, {.natural = (uint64_t)event->collective.root}}};
-    }
-    return count;
-}
-
 static void begin_async(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
 {
-    struct ss_event_value fields[COLLECTIVE_FIELDS];
+    struct ss_event_value fields[SS_TRACK_COLLECTIVE_FIELDS];
     struct ss_trace_event record = {.time_ns = event->time_ns,
                                     .track_ref = ss_tracks_of_async(tracks, event->domain),
                                     .name_ref = ss_tracks_name_ref(tracks, event->name),
                                     .kind = SS_EVENT_BEGIN,
                                     .payload = payload_of(tracks, event),
                                     .fields = fields,
-                                    .field_count = put_collective(tracks, event, fields)};
+                                    .field_count = ss_tracks_put_collective(tracks, event, fields)};
+    uint64_t arrives = ss_tracks_put_flow(tracks, event, &record);
     struct ss_error err = {0};
     bool accepted = false;
     if (HASH_COUNT(tracks->async) < MAX_ASYNC && find_async(tracks, event->id) == NULL) {
@@ -265,6 +178,7 @@ static void begin_async(struct ss_annotation_tracks *tracks, const struct ss_ann
     struct ss_track_async_range *range = ss_alloc_zero(1, sizeof *range);
     range->id = event->id;
     range->track_ref = record.track_ref;
+    range->arrives = arrives;
     HASH_ADD(hh, tracks->async, id, sizeof range->id, range);
     for (size_t i = 0; i < tracks->early.count; i++) {
         if (tracks->early.data[i].id == event->id) {

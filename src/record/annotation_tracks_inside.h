@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of struct ss_annotation_tracks. Private to the implementation of annotation_tracks.h:
- * annotation_tracks.c (names, tracks, life), annotation_tracks_events.c (events). */
+ * annotation_tracks.c (names, tracks, life), annotation_tracks_events.c (events),
+ * annotation_tracks_collectives.c (fields of collectives). */
 #ifndef SS_RECORD_ANNOTATION_TRACKS_INSIDE_H
 #define SS_RECORD_ANNOTATION_TRACKS_INSIDE_H
 
@@ -34,6 +35,7 @@ struct ss_track_group {
 struct ss_track_async_range {
     uint64_t id;
     uint32_t track_ref;
+    uint64_t arrives; /* the flow of the send that is received; 0: none */
     UT_hash_handle hh;
 };
 
@@ -95,5 +97,16 @@ uint32_t ss_tracks_of_counter(struct ss_annotation_tracks *tracks, uint32_t name
 
 /* Of the sink; `context` is the tracks. */
 void ss_tracks_on_event(void *context, const struct ss_annot_event *event);
+
+/* The fields of a collective whose group is known. Returns how many; there is room for
+ * SS_TRACK_COLLECTIVE_FIELDS. */
+enum { SS_TRACK_COLLECTIVE_FIELDS = 9 };
+uint32_t ss_tracks_put_collective(struct ss_annotation_tracks *tracks,
+                                  const struct ss_annot_event *event,
+                                  struct ss_event_value *fields);
+/* Of a send, the record gets its flow; of a receive, returns the one that arrives at its end. Else
+ * returns 0. */
+uint64_t ss_tracks_put_flow(const struct ss_annotation_tracks *tracks,
+                            const struct ss_annot_event *event, struct ss_trace_event *record);
 
 #endif

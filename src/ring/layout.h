@@ -252,13 +252,23 @@ enum ss_ring_type {
     SS_RING_FACT,        /* name: key; value, extra its type (a fact of the process) */
     SS_RING_LINE, /* name: of a function; value: ticks spent on one of its lines since the previous
                      record, extra the line; a second continuation: value hits */
-    SS_RING_COLLECTIVE, /* a BEGIN of a collective. detail: rank of the root, plus one; 0: none.
-                           Value id, extra the datatype, and the algorithm << 24, names; then value
-                           number in the group, -1: none, extra the name of the group, and its size
-                           << 24; then value bytes, extra 1 if they are known, and the protocol <<
-                           24, a name */
+    SS_RING_COLLECTIVE, /* a BEGIN of a collective, or of a transfer between two ranks. detail:
+                           rank of the root or the partner, plus one; 0: none. Value id, extra the
+                           datatype, and the algorithm << 24, names; then value number in the group,
+                           or among the transfers of its ranks and tag, -1: none, extra the name of
+                           the group, and its size << 24; then value bytes, extra flags (enum
+                           ss_ring_collective), and the protocol << 24, a name */
     SS_RING_TYPE_COUNT,
     SS_RING_CONTINUATION = 63
+};
+
+enum ss_ring_collective {
+    SS_RING_HAS_BYTES = 1,
+    SS_RING_HAS_TAG = 2,    /* it is a transfer: the place of the algorithm has its tag */
+    SS_RING_HAS_MODULE = 4, /* the place of the protocol has what its data belongs to, a name */
+    SS_RING_SELF_SHIFT = 8, /* of a transfer: the process's own rank, plus one; 0: unknown */
+    SS_RING_MOST_TAG = 0xffffff,
+    SS_RING_MOST_SELF = 0xfffe
 };
 
 enum {

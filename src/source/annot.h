@@ -62,6 +62,8 @@ struct ss_annot_event {
         uint32_t size;                /* of the group; 0: unknown */
         int64_t sequence;             /* -1: none */
         int64_t root;                 /* -1: none */
+        uint32_t module;              /* a name: what the data belongs to; 0: not known */
+        int64_t tag, self;            /* of a transfer: its tag, the own rank; -1: none */
     } collective;
 };
 

@@ -265,9 +265,17 @@ static void set_collective(struct ss_annot *annot, const struct ss_ring_record *
     event->collective.size = (uint32_t)(record->extra[1] >> 24 & 0xffffff);
     event->collective.root = (int64_t)record->detail - 1;
     event->value = record->value[2];
-    event->value_type = (record->extra[2] & 1) != 0 ? SS_RING_VALUE_SIGNED : SS_RING_VALUE_NONE;
-    event->collective.algorithm = known_name(annot, (uint32_t)(record->extra[0] >> 24));
-    event->collective.protocol = known_name(annot, (uint32_t)(record->extra[2] >> 24));
+    uint64_t flags = record->extra[2];
+    uint32_t first = (uint32_t)(record->extra[0] >> 24), second = (uint32_t)(flags >> 24);
+    event->value_type =
+        (flags & SS_RING_HAS_BYTES) != 0 ? SS_RING_VALUE_SIGNED : SS_RING_VALUE_NONE;
+    event->collective.tag = (flags & SS_RING_HAS_TAG) != 0 ? (int64_t)first : -1;
+    event->collective.self =
+        event->collective.tag >= 0 ? (int64_t)(flags >> SS_RING_SELF_SHIFT & 0xffff) - 1 : -1;
+    event->collective.algorithm = known_name(annot, event->collective.tag < 0 ? first : 0);
+    bool has_module = (flags & SS_RING_HAS_MODULE) != 0;
+    event->collective.module = known_name(annot, has_module ? second : 0);
+    event->collective.protocol = known_name(annot, has_module ? 0 : second);
 }
 
 /* Long: one case for each type of record with data of its own. */

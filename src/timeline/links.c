@@ -147,7 +147,7 @@ static void add_backward(struct ss_timeline_links *links, const struct ss_select
 
 /* --- flows of the program --------------------------------------------------------------------- */
 
-/* A point of a flow; ids are unique only within an input. */
+/* A point of a flow; most ids are unique only within an input. */
 struct point {
     uint64_t id, time_ns;
     uint32_t input;
@@ -198,7 +198,8 @@ static void add_flows(struct ss_timeline_links *links, const struct ss_timeline 
     }
     for (size_t i = 0; i < model->flows.count; i++) {
         const struct ss_model_flow *flow = &model->flows.data[i];
-        struct point point = {flow->id, flow->time_ns, model->tracks.data[flow->track].input, 0};
+        uint32_t input = flow->is_of_run ? 0 : model->tracks.data[flow->track].input;
+        struct point point = {flow->id, flow->time_ns, input, 0};
         uint32_t row = rows[flow->track];
         if (row != 0 &&
             find_enclosing(timeline, &timeline->tracks.data[row - 1], flow, &point.range)) {

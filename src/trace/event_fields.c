@@ -42,3 +42,12 @@ bool ss_event_field_fits(const struct ss_event_value *value)
            ss_event_fields[value->field].name != NULL &&
            ss_event_fields[value->field].type == value->value.type;
 }
+
+bool ss_event_has_flow_of_run(const struct ss_trace_event *event)
+{
+    bool has_tag = false;
+    for (uint32_t i = 0; i < event->field_count; i++) {
+        has_tag = has_tag || event->fields[i].field == SS_EVENT_FIELD_tag;
+    }
+    return event->flow != SS_FLOW_NONE && (has_tag || event->kind == SS_EVENT_END);
+}

@@ -37,5 +37,8 @@ extern const struct ss_event_type_row ss_event_types[SS_EVENT_TYPE_COUNT];
 enum ss_event_field_id ss_event_field_named(struct ss_strview name);
 /* True when the field exists and the value has its type. */
 bool ss_event_field_fits(const struct ss_event_value *value);
+/* True when the id of its flow is the same in all files of a run: that of a send between two ranks,
+ * and of the end of its receive. Other ids are a file's own. */
+bool ss_event_has_flow_of_run(const struct ss_trace_event *event);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "trace/event_fields.h"
 #include "trace/merge_inside.h"
 #include "trace/profile.h"
 #include "trace/writer_entities.h"
@@ -409,7 +410,7 @@ static enum ss_status on_event(void *context, const struct ss_trace_event *event
     if (event->field_count > 0) {
         move_fields(input, &moved);
     }
-    if (event->flow != SS_FLOW_NONE) {
+    if (event->flow != SS_FLOW_NONE && !ss_event_has_flow_of_run(event)) {
         moved.flow_id = ss_merge_flow_id(merge, input->number, event->flow_id);
     }
     merge->result.records++;

@@ -103,7 +103,7 @@ struct ss_trace_event {
     enum ss_event_kind kind;
     uint8_t flags; /* enum ss_event_flag */
     enum ss_flow flow;
-    uint64_t flow_id; /* not of END */
+    uint64_t flow_id;
     struct ss_trace_value payload;
     const struct ss_event_value *fields; /* borrowed, as texts are */
     uint32_t field_count;

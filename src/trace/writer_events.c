@@ -91,7 +91,7 @@ static inline bool put_compact(struct ss_trace_writer *writer, struct ss_sequenc
 {
     bool is_end = event->kind == SS_EVENT_END;
     if (event->payload.type != SS_VALUE_NONE || event->flags != 0 || event->field_count != 0 ||
-        (event->flow != SS_FLOW_NONE && !is_end)) {
+        event->flow != SS_FLOW_NONE) {
         return false;
     }
     uint32_t ref = is_end ? 0 : event->name_ref;
@@ -209,13 +209,12 @@ static bool accepts_event(const struct ss_writer_track *track, const struct ss_t
            (!async || (event->lane > 0 && event->lane <= SS_MAX_LANES));
 }
 
-/* Removes name and flow from an END event and truncates a long payload text. */
+/* Removes the name of an END event and truncates a long payload text. */
 static struct ss_trace_event normalise_event(const struct ss_trace_event *event)
 {
     struct ss_trace_event copy = *event;
     if (copy.kind == SS_EVENT_END) {
         copy.name_ref = 0;
-        copy.flow = SS_FLOW_NONE;
     }
     if (copy.payload.type == SS_VALUE_TEXT && copy.payload.text.length > SS_MAX_TEXT_BYTES) {
         copy.payload.text.length = SS_MAX_TEXT_BYTES;

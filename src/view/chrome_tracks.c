@@ -271,7 +271,7 @@ static void write_marks(struct lanes *lanes)
     ss_pair_ids_fini(&flows);
 }
 
-/* A point of an arrow. Flow ids are unique only within an input. */
+/* A point of an arrow. Most flow ids are unique only within an input. */
 struct flow_point {
     struct ss_model_flow flow;
     uint32_t input;
@@ -364,8 +364,8 @@ static void write_flows(struct lanes *lanes)
     for (size_t i = 0; i < model->flows.count; i++) {
         const struct ss_model_flow *flow = &model->flows.data[i];
         if (has_track(writing, flow->track)) {
-            points[count++] =
-                (struct flow_point){*flow, model->tracks.data[flow->track].input, false};
+            uint32_t input = flow->is_of_run ? 0 : model->tracks.data[flow->track].input;
+            points[count++] = (struct flow_point){*flow, input, false};
         }
     }
     find_enclosing_ranges(model, points, count);

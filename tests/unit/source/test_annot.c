@@ -64,6 +64,12 @@ static void on_event(void *context, const struct ss_annot_event *event)
                  (long long)event->collective.sequence, event->collective.datatype,
                  event->collective.algorithm, event->collective.protocol, (long long)event->value,
                  (long long)event->collective.root);
+        used = strlen(bench->log);
+        if (event->collective.tag >= 0 || event->collective.module != 0) {
+            snprintf(bench->log + used, sizeof bench->log - used, ":%lld/%lld/%u",
+                     (long long)event->collective.tag, (long long)event->collective.self,
+                     event->collective.module);
+        }
     }
     if (event->kind == SS_ANNOT_LINE) {
         used = strlen(bench->log);
@@ -250,6 +256,28 @@ static void test_collectives_have_their_group(void **state)
                        unknown, 3);
     ss_annot_drain(bench.annot, 1000);
     assert_string_equal(bench.log, "<2@500=3/4#9:5/1/4,4096,6 <2@501");
+    close_bench(&bench);
+}
+
+/* A transfer has a tag (1,000) and the own rank (2) where a collective has its algorithm; what the
+ * data of a collective belongs to (5) is where its protocol is. */
+static void test_transfers_have_a_tag_and_data_has_a_module(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench);
+    uint64_t flags = SS_RING_HAS_BYTES | SS_RING_HAS_TAG | UINT64_C(3) << SS_RING_SELF_SHIFT;
+    struct ss_ring_extra transfer[3] = {
+        {77, 5 | UINT64_C(1000) << 24}, {9, 3 | UINT64_C(4) << 24}, {4096, flags}};
+    struct ss_ring_extra named[3] = {
+        {78, 5}, {9, 3 | UINT64_C(4) << 24}, {0, SS_RING_HAS_MODULE | UINT64_C(5) << 24}};
+    ss_ring_write_more(&bench.producer, 500, ss_ring_head_word(SS_RING_COLLECTIVE, 3, 0, 7, 2),
+                       transfer, 3);
+    ss_ring_write_more(&bench.producer, 501, ss_ring_head_word(SS_RING_COLLECTIVE, 3, 0, 0, 2),
+                       named, 3);
+    ss_annot_drain(bench.annot, 1000);
+    assert_string_equal(bench.log,
+                        "<2@500=3/4#9:5/0/0,4096,6:1000/2/0 <2@501=3/4#9:5/0/0,0,-1:-1/-1/5");
     close_bench(&bench);
 }
 
@@ -463,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_ranges_nest),
         cmocka_unit_test(test_what_happened_before_stands_where_it_was),
         cmocka_unit_test(test_collectives_have_their_group),
+        cmocka_unit_test(test_transfers_have_a_tag_and_data_has_a_module),
         cmocka_unit_test(test_domains_end_on_their_own),
         cmocka_unit_test(test_a_drain_stops_when_its_time_is_over),
         cmocka_unit_test(test_lost_pops_end_where_it_shows),

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sends and receives between two ranks: the partner, the tag, and a number by which a send and its
+receive belong together. Ranks count alike: a group delivers the messages of one pair of ranks and one
+tag in their order.
+
+The methods of ProcessGroup are hooked, which all functions of torch.distributed call. Its isend and
+irecv are left alone: P2POp compares functions with them, also those that a program has imported
+before."""
+
+import torch
+
+from .groups import number_of, ranks_of
+from .guard import around, replace
+from .libstepscope import begin_transfer, define_name, end_collective
+from .state import state
+
+_MOST_TENSORS = 64     # of a list
+_MOST_COUNTED = 65536  # kinds of transfers, of programs that have a tag for each
+_SEND, _RECEIVE = 0, 1
+
+
+class _Transfers:
+    """The state of the process, guarded by `state.lock`."""
+    counts = {}          # by group, direction, rank in the group, tag
+    uncounted = set()    # groups and tags with receives from any rank: which are not known in time
+
+
+def tensors_of(value):
+    if isinstance(value, torch.Tensor):
+        return (value,)
+    if isinstance(value, (list, tuple)) and len(value) <= _MOST_TENSORS:
+        return [one for one in value if isinstance(one, torch.Tensor)]
+    return ()
+
+
+def size_of(tensors):
+    """Bytes (-1: unknown), and the name of the datatype (0: unknown)."""
+    if not tensors:
+        return -1, 0
+    size = sum(one.numel() * one.element_size() for one in tensors)
+    return size, define_name(str(tensors[0].dtype)[6:])  # "torch.float32"
+
+
+def _count(number, direction, peer, tag):
+    """The number among the transfers of this kind; -1: unknown."""
+    key = number, direction, peer, tag
+    with state.lock:
+        if direction == _RECEIVE and (number, tag) in _Transfers.uncounted:
+            return -1
+        sequence = _Transfers.counts.get(key, 0)
+        if sequence == 0 and len(_Transfers.counts) >= _MOST_COUNTED:
+            return -1
+        _Transfers.counts[key] = sequence + 1
+    return sequence
+
+
+def _argument(args, kwargs, index, *names):
+    if index < len(args):
+        return args[index]
+    return next((kwargs[name] for name in names if name in kwargs), None)
+
+
+def _begin(args, kwargs, direction):
+    group, tensors = args[0], tensors_of(_argument(args, kwargs, 1, "tensors", "arg0"))
+    peer = _argument(args, kwargs, 2, "dstRank", "srcRank", "arg1")
+    tag = _argument(args, kwargs, 3, "tag", "arg2")
+    number = number_of(group)
+    ranks = ranks_of(group, number)
+    return begin_transfer(number, *size_of(tensors), ranks[peer], ranks[group.rank()], tag,
+                          _count(number, direction, peer, tag))
+
+
+def _begin_send(args, kwargs):
+    return _begin(args, kwargs, _SEND)
+
+
+def _begin_receive(args, kwargs):
+    return _begin(args, kwargs, _RECEIVE)
+
+
+def _begin_receive_any(args, kwargs):
+    """From a rank that is not known before it ends."""
+    group, tag = args[0], _argument(args, kwargs, 2, "tag", "arg1")
+    number = number_of(group)
+    with state.lock:
+        _Transfers.uncounted.add((number, tag))
+    size = size_of(tensors_of(_argument(args, kwargs, 1, "tensors", "arg0")))
+    return begin_transfer(number, *size, -1, ranks_of(group, number)[group.rank()], tag, -1)
+
+
+def hook_transfers(module):
+    group = module.ProcessGroup
+    replace(group, "send", around(_begin_send, end_collective))
+    replace(group, "recv", around(_begin_receive, end_collective))
+    replace(group, "recv_anysource", around(_begin_receive_any, end_collective))
