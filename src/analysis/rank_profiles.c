@@ -206,9 +206,12 @@ void ss_rank_profiles_init(struct ss_rank_profiles *profiles, const struct ss_se
     sum_devices(profiles, devices, training);
     add_collective_ranks(profiles, selection->model);
     bool has_devices = devices != NULL && devices->steps.count > 0;
+    struct ss_batch_load *loads = ss_batch_loads_find(selection->model, training);
     for (size_t i = 0; i < profiles->rows.count; i++) {
         finish_row(&profiles->rows.data[i], training, selection->model, has_devices);
+        profiles->rows.data[i].load = loads[profiles->rows.data[i].process];
     }
+    ss_free(loads);
     if (profiles->rows.count > 1) {
         qsort(profiles->rows.data, profiles->rows.count, sizeof *profiles->rows.data, compare);
     }

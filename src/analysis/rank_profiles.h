@@ -8,6 +8,7 @@
 #ifndef SS_ANALYSIS_RANK_PROFILES_H
 #define SS_ANALYSIS_RANK_PROFILES_H
 
+#include "analysis/batch_loads.h"
 #include "analysis/blame.h"
 #include "analysis/device_steps.h"
 
@@ -21,7 +22,8 @@ struct ss_rank_profile {
     uint64_t communication_ns; /* exposed: of its devices; without, its phase communication */
     uint64_t data_ns;
     uint64_t phase_ns[SS_STEP_MAX_PHASES];
-    uint64_t batch;    /* examples in a batch, as the process states it; 0: unknown */
+    uint64_t batch; /* examples in a batch, as the process states it; 0: unknown */
+    struct ss_batch_load load;
     size_t stage;      /* phase; the number of phases: it exceeds the median in none */
     uint64_t stage_ns; /* by how much */
 };
@@ -46,6 +48,12 @@ const struct ss_rank_profile *ss_rank_profile_of(const struct ss_rank_profiles *
  * it.
  */
 const struct ss_rank_profile *ss_rank_profiles_slowest(const struct ss_rank_profiles *profiles);
+/* How many times the tokens of the other ranks' median it has in a step; 0: unknown. */
+double ss_rank_profiles_tokens(const struct ss_rank_profiles *profiles,
+                               const struct ss_rank_profile *row);
+/* "rank 3 has 1.8 times the tokens of the other ranks: …" */
+void ss_rank_profiles_add_tokens(const struct ss_rank_profiles *profiles,
+                                 const struct ss_rank_profile *row, struct ss_sentence *out);
 /* What the rank makes each other one wait, per step. */
 uint64_t ss_rank_profiles_cost_ns(const struct ss_rank_profiles *profiles,
                                   const struct ss_rank_profile *row);
@@ -56,7 +64,10 @@ enum ss_rank_column {
     SS_RANK_NUMBER,
     SS_RANK_PID,
     SS_RANK_STEPS,
-    SS_RANK_BATCH, /* examples; absent: unknown */
+    SS_RANK_BATCH,    /* examples; absent: unknown */
+    SS_RANK_EXAMPLES, /* of a step; this and the next two: absent where unknown */
+    SS_RANK_TOKENS,
+    SS_RANK_LENGTH, /* of a sequence */
     SS_RANK_STEP,
     SS_RANK_COMPUTE,
     SS_RANK_DATA,

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/collective_table.h"
 #include "analysis/rank_profiles.h"
+#include "analysis/rule_limits.h"
 
 static const struct ss_column columns[SS_RANK_COLUMNS] = {
     [SS_RANK_NUMBER] = {.key = "rank", .comparison = SS_COMPARES_KEY},
     [SS_RANK_PID] = {.key = "pid"},
     [SS_RANK_STEPS] = {.key = "steps", .unit = "steps"},
     [SS_RANK_BATCH] = {.key = "batch_size", .unit = "examples"},
+    [SS_RANK_EXAMPLES] = {.key = "examples_step", .unit = "examples"},
+    [SS_RANK_TOKENS] = {.key = "tokens_step", .unit = "tokens", .comparison = SS_COMPARES_LEVEL},
+    [SS_RANK_LENGTH] = {.key = "sequence_length", .unit = "tokens"},
     [SS_RANK_STEP] = {.key = "step_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
     [SS_RANK_COMPUTE] = {.key = "compute_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
     [SS_RANK_DATA] = {.key = "data_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
@@ -57,6 +61,16 @@ static void put_waits(const struct ss_rank_waits *waits, uint64_t steps, struct 
     }
 }
 
+static void put_load(const struct ss_batch_load *load, struct ss_cell *cells)
+{
+    const double values[] = {load->examples, load->tokens, load->length};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (values[i] > 0) {
+            cells[SS_RANK_EXAMPLES + i] = ss_cell_real(values[i]);
+        }
+    }
+}
+
 static void put_row(const struct ss_rank_profiles *profiles, const struct ss_rank_profile *row,
                     const struct ss_step_summary *training, const struct ss_model *model,
                     struct ss_cell *cells)
@@ -70,6 +84,7 @@ static void put_row(const struct ss_rank_profiles *profiles, const struct ss_ran
     if (row->batch > 0) {
         cells[SS_RANK_BATCH] = ss_cell_integer((int64_t)row->batch);
     }
+    put_load(&row->load, cells);
     if (row->steps > 0) {
         put_step(row, training, model, cells);
     }
@@ -99,6 +114,20 @@ static void add_batches(const struct ss_rank_profiles *profiles, struct ss_table
     ss_sentence_add_count(out, most->batch);
     ss_sentence_add(out, " on rank ");
     ss_sentence_add_number(out, most->rank);
+}
+
+/* The rank with most tokens, if it has clearly more than the others. */
+static void add_tokens(const struct ss_rank_profiles *profiles, struct ss_table *table)
+{
+    const struct ss_rank_profile *most = NULL;
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        const struct ss_rank_profile *row = &profiles->rows.data[i];
+        most = most == NULL || row->load.tokens > most->load.tokens ? row : most;
+    }
+    if (most != NULL &&
+        100 * ss_rank_profiles_tokens(profiles, most) >= 100 + SS_LIMIT_MORE_TOKENS_PERCENT) {
+        ss_rank_profiles_add_tokens(profiles, most, ss_table_add_note(table, SS_NOTE_FACT));
+    }
 }
 
 static void add_notes(const struct ss_rank_profiles *profiles, struct ss_table *table)
@@ -144,6 +173,7 @@ void ss_rank_table(const struct ss_selection *selection, const struct ss_step_su
     }
     if (table->row_count > 0) {
         add_batches(&profiles, table);
+        add_tokens(&profiles, table);
         add_notes(&profiles, table);
     }
     ss_rank_profiles_fini(&profiles);

@@ -56,6 +56,13 @@ static void add_slowest(const struct ss_rank_profiles *profiles,
     }
 }
 
+static bool has_more_tokens(const struct ss_rank_profiles *profiles,
+                            const struct ss_rank_profile *row)
+{
+    double times = ss_rank_profiles_tokens(profiles, row);
+    return row->rank >= 0 && 100 * times >= 100 + SS_LIMIT_MORE_TOKENS_PERCENT;
+}
+
 static uint64_t error_of(const struct ss_collectives *collectives)
 {
     uint64_t error_ns = 0;
@@ -127,6 +134,9 @@ static void put_figures(const struct ss_rank_profiles *profiles, const struct ss
     ss_figure_put_count(object, "clock_error_ns", error_of(&profiles->collectives));
     if (row != NULL) {
         ss_figure_put_integer(object, "slowest_rank", row->rank);
+        if (has_more_tokens(profiles, row)) {
+            ss_figure_put_real(object, "times_the_tokens", ss_rank_profiles_tokens(profiles, row));
+        }
         if (row->step_ns > 0) {
             ss_figure_put_count(object, "waits_each_other_step_ns",
                                 ss_rank_profiles_cost_ns(profiles, row));
@@ -197,6 +207,10 @@ static void add_by_waits(const struct ss_rank_profiles *profiles,
     if (row != NULL) {
         add_slowest(profiles, parts, row, out);
         add_evidence(profiles, row, ss_document_add_note(document, SS_NOTE_ASIDE));
+        if (has_more_tokens(profiles, row)) {
+            ss_rank_profiles_add_tokens(profiles, row,
+                                        ss_document_add_note(document, SS_NOTE_FACT));
+        }
     } else {
         ss_sentence_add_count(out, profiles->rows.count);
         ss_sentence_add(out, " ranks: none of them makes the others wait by more than chance "

@@ -44,6 +44,38 @@ static ss_python_object *define_domain(ss_python_object *self, ss_python_object 
                         : NULL;
 }
 
+/* address, size of an element, number of elements, a number → how many elements are another one.
+ * The caller holds the memory. */
+static ss_python_object *count_elements(ss_python_object *self, ss_python_object *const *args,
+                                        ptrdiff_t count)
+{
+    (void)self;
+    int64_t numbers[4], other = 0;
+    if (!ss_torch_has_arguments(count, 4)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < 4; i++) {
+        if (!number_of(args[i], &numbers[i])) {
+            return NULL;
+        }
+    }
+    const char *at = (const char *)(uintptr_t)numbers[0]; // NOLINT(performance-no-int-to-ptr)
+    for (int64_t i = 0; i < numbers[2]; i++, at += numbers[1]) {
+        int64_t value = 0;
+        if (numbers[1] == 8) {
+            memcpy(&value, at, 8);
+        } else if (numbers[1] == 4) {
+            int32_t small;
+            memcpy(&small, at, sizeof small);
+            value = small;
+        } else {
+            value = (unsigned char)*at;
+        }
+        other += value != numbers[3];
+    }
+    return ss_python.PyLong_FromLongLong(other);
+}
+
 /* name, unit ("" none)[, what it measures: enum ss_quantity] → counter */
 static ss_python_object *define_counter(ss_python_object *self, ss_python_object *const *args,
                                         ptrdiff_t count)
@@ -240,6 +272,7 @@ static ss_python_object *on_collection(ss_python_object *self, ss_python_object 
 static struct ss_python_method methods[] = {
     {"define_name", {.one = define_name}, SS_PYTHON_ONE},
     {"define_domain", {.one = define_domain}, SS_PYTHON_ONE},
+    {"count_elements", {count_elements}, SS_PYTHON_FASTCALL},
     {"define_counter", {define_counter}, SS_PYTHON_FASTCALL},
     {"push", {push}, SS_PYTHON_FASTCALL},
     {"pop", {.one = pop}, SS_PYTHON_ONE},

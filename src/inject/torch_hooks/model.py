@@ -11,7 +11,7 @@ import torch
 from .libstepscope import set_fact, set_fact_text
 from .names import FACT_MODEL_BATCH_SIZE, FACT_MODEL_DTYPE, FACT_TORCH_DEFAULT_DTYPE
 
-_PLAIN_TENSORS = tuple(one for one in (getattr(torch, "Tensor", None), getattr(
+PLAIN_TENSORS = tuple(one for one in (getattr(torch, "Tensor", None), getattr(
     getattr(torch, "nn", None), "Parameter", None)) if one is not None)
 _MOST_VALUES = 64
 
@@ -25,19 +25,19 @@ def _without_overrides():
     return contextlib.nullcontext()
 
 
-def _first_size(values, least_dims):
+def first_size(values, least_dims):
     """The first dimension of the first plain tensor; 0: there is none that has a batch size."""
     for value in values:
         if type(value) is dict:
-            value = next((one for one in value.values() if type(one) in _PLAIN_TENSORS), None)
-        if type(value) in _PLAIN_TENSORS:
+            value = next((one for one in value.values() if type(one) in PLAIN_TENSORS), None)
+        if type(value) in PLAIN_TENSORS:
             return value.size(0) if value.dim() >= least_dims else 0
     return 0
 
 
 def bytes_in(value, depth=0):
     """Those of the plain tensors in a batch, a few levels deep."""
-    if type(value) in _PLAIN_TENSORS:
+    if type(value) in PLAIN_TENSORS:
         return value.numel() * value.element_size() if value.layout is torch.strided else 0
     values = value.values() if type(value) is dict else value
     if type(value) not in (dict, list, tuple) or depth > 2 or len(value) > _MOST_VALUES:
@@ -98,7 +98,7 @@ def observe_call(module, args, kwargs, is_training, updates):
         dims = _Model.least_dims[id(module)] = _inspect(module)
     if dims == 0 or torch._C._get_tracing_state() is not None:
         return
-    size = _first_size(args, dims) or _first_size(kwargs.values(), dims)
+    size = first_size(args, dims) or first_size(kwargs.values(), dims)
     if is_training:
         _Model.updates = updates
         if not _Model.is_trained:

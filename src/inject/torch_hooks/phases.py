@@ -7,6 +7,7 @@ import sys
 import torch
 
 from . import model
+from .batches import observe_called
 from .devices import poll_first_use
 from .facts import record_anomaly
 from .guard import after, around, around_untraced, attempt, is_compiling, replace
@@ -107,6 +108,8 @@ def begin_phase_of(module, args, kwargs):
         attempt(model.observe_call, module, args, kwargs, phase == FORWARD, state.updates)
         poll_first_use()
     if phase == FORWARD:
+        if current_recording():
+            attempt(observe_called, module, args, kwargs)
         _Trained.roots.add(id(module))
         begin_training()
     else:
