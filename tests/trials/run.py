@@ -5,7 +5,8 @@ and holds the opening of the report against what was planted.
 
     run.py [--trials N] [--healthy N] [--seed N] [--only FAULT]…
 
-A trial is right when the report names the planted rank, and the part of its step in which it is slow; a
+A trial is right when the report names the planted rank, and the part of its step in which it is slow,
+and says that it has more tokens if, and only if, it has; a
 healthy run is right when no rank is blamed. Prints a row for each run, then the sums; status 1 if fewer
 than 49 of 50 are right, or if a healthy run blames a rank."""
 
@@ -68,7 +69,8 @@ def judge(fault, slow, document):
         said += f", line {lines[0]}"
     if not fault:
         return named is None, named is None, said
-    return named == slow, named == slow and part in CAUSES[fault], said
+    is_cause = part in CAUSES[fault] and ("times_the_tokens" in ranks) == (fault == "tokens")
+    return named == slow, named == slow and is_cause, said
 
 
 def main():

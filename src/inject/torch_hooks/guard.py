@@ -97,6 +97,16 @@ def attempt(function, *args):
         _note(f"{function.__qualname__.strip('_')}: {_text_of(error)}")
 
 
+def observe(function, *args):
+    """Calls a function within a hook that reads objects of the program: what these raise is
+    ignored."""
+    try:
+        function(*args)
+    except Exception as error:  # noqa: any exception
+        if not is_of_object(error):
+            raise
+
+
 class Hook:
     """An installed hook. `is_on` changes once; a call that began before then still ends."""
     __slots__ = "name", "is_on"

@@ -9,7 +9,7 @@ import sys
 from . import model
 from .batches import observe_loaded
 from .facts import record_threads
-from .guard import Hook, around_untraced, attempt, is_of_signal, replace, with_result
+from .guard import Hook, around_untraced, attempt, is_of_signal, observe, replace, with_result
 from .libstepscope import (begin_steps, count, define_counter, define_name, disclaim_steps,
                            enter_phase, leave_phase, pop, push, set_fact, set_thread_name)
 from .names import (COUNTER_READY_BATCHES, FACT_LOADER_BATCH_BYTES, FACT_LOADER_BATCH_SIZE,
@@ -123,7 +123,7 @@ def _begin_next(args, kwargs):
 
 def _observe_batch(args, batch):
     if local.thread.in_data == 1:
-        attempt(observe_loaded, batch)
+        observe(observe_loaded, batch)
     if getattr(args[0], "_num_yielded", 0) == 1 and local.thread.in_data == 1:
         attempt(record_batch, batch)
 

@@ -10,7 +10,7 @@ from . import model
 from .batches import observe_called
 from .devices import poll_first_use
 from .facts import record_anomaly
-from .guard import after, around, around_untraced, attempt, is_compiling, replace
+from .guard import after, around, around_untraced, attempt, is_compiling, observe, replace
 from .late import when_imported
 from .libstepscope import (begin_steps, begin_training, current_phase, current_recording,
                            enter_phase, leave_phase)
@@ -109,7 +109,7 @@ def begin_phase_of(module, args, kwargs):
         poll_first_use()
     if phase == FORWARD:
         if current_recording():
-            attempt(observe_called, module, args, kwargs)
+            observe(observe_called, module, args, kwargs)
         _Trained.roots.add(id(module))
         begin_training()
     else:
