@@ -528,6 +528,16 @@ const struct ss_table_kind ss_table_kinds[] = {
      .idle = SS_IDLE_MAIN,
      .hides_steps = true,
      .build = ss_build_pipelines},
+    {.id = "drift",
+     .summary =
+         "steps and their stages that become slower or faster over the run, since when, and in "
+         "which ranks",
+     .needs = OF_STEPS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .hides_steps = true,
+     .is_not_compared = true,
+     .build = ss_build_drift},
     {.id = "critical-path",
      .summary = "what a step's time is spent on, by the rank that the others wait for, and what if "
                 "that were otherwise",

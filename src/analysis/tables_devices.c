@@ -7,6 +7,7 @@
 #include "analysis/device_overview.h"
 #include "analysis/device_steps.h"
 #include "analysis/device_waits.h"
+#include "analysis/drifts.h"
 #include "analysis/kernel_metrics.h"
 #include "analysis/pipelines.h"
 #include "analysis/rank_profiles.h"
@@ -123,6 +124,12 @@ size_t ss_build_stages(const struct ss_table_input *input, struct ss_table *tabl
 size_t ss_build_pipelines(const struct ss_table_input *input, struct ss_table *tables)
 {
     ss_pipeline_table(input->selection, input->training, &tables[0]);
+    return 1;
+}
+
+size_t ss_build_drift(const struct ss_table_input *input, struct ss_table *tables)
+{
+    ss_drift_table(input->selection, input->training, input->options->max_rows, &tables[0]);
     return 1;
 }
 

@@ -24,6 +24,7 @@ size_t ss_build_critical_path(const struct ss_table_input *input, struct ss_tabl
 size_t ss_build_ranks(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_pipelines(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_stages(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_drift(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_kernel_lines(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_gpus(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_device_memory(const struct ss_table_input *input, struct ss_table *tables);

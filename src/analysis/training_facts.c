@@ -107,6 +107,7 @@ static void find_ranks(struct ss_training_facts *facts, const struct ss_selectio
     find_pipeline(facts, selection);
 }
 
+/* Long: one call for each group of facts. */
 void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_selection *selection,
                             const struct ss_step_summary *steps,
                             const struct ss_source_lines *source)
@@ -130,6 +131,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     ss_throughput_find(&facts->throughput, selection, steps, facts->batch_size);
     ss_training_cores_find(facts);
     ss_memories_init(&facts->memories, selection, steps);
+    ss_drifts_init(&facts->drifts, selection->model, steps);
     if (steps->steady == 0) {
         return;
     }
@@ -148,6 +150,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
 void ss_training_facts_fini(struct ss_training_facts *facts)
 {
     ss_memories_fini(&facts->memories);
+    ss_drifts_fini(&facts->drifts);
     ss_device_facts_fini(&facts->device);
 }
 

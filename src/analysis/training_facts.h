@@ -9,6 +9,7 @@
 #define SS_ANALYSIS_TRAINING_FACTS_H
 
 #include "analysis/device_facts.h"
+#include "analysis/drifts.h"
 #include "analysis/flops.h"
 #include "analysis/hot_lines.h"
 #include "analysis/late_rank.h"
@@ -134,6 +135,7 @@ struct ss_training_facts {
 
     bool is_exact; /* no sample was drawn: calls were timed one by one */
     struct ss_memories memories;
+    struct ss_drifts drifts;
     struct ss_training_samples samples;
     struct ss_hot_lines hot_lines;
     struct ss_late_rank late_rank;

@@ -18,7 +18,9 @@ void ss_report_put_duration(struct ss_text_table *table, size_t column, const st
     struct ss_strbuf text;
     if (cell->type == SS_CELL_INTEGER) {
         ss_strbuf_init(&text, MAX_CELL_BYTES);
-        ss_text_append_duration(&text, (uint64_t)cell->integer);
+        ss_strbuf_append_text(&text, cell->integer < 0 ? "-" : "");
+        ss_text_append_duration(&text, cell->integer < 0 ? 0 - (uint64_t)cell->integer
+                                                         : (uint64_t)cell->integer);
         put_text(table, column, &text);
     }
 }

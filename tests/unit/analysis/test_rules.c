@@ -19,6 +19,7 @@
 struct shape {
     uint32_t steps;
     uint64_t first_us; /* of the first step, more than of the others */
+    uint64_t drift_us; /* each step's forward is so much longer than that of the one before */
     /* A step, in this order: data, preparing in no phase, forward, backward, optimizer, the rest
      * in no phase. */
     uint64_t data_us, prepare_us, forward_us, backward_us, optimizer_us, rest_us;
@@ -342,7 +343,8 @@ static uint64_t put_step(struct made *made, const struct shape *shape, uint32_t 
               shape->gc_compiles           ? "compile"
               : shape->reads_phase != NULL ? shape->reads_phase
                                            : "forward",
-              &at_ns, shape->forward_us + (begins ? shape->slow_forward_us : 0));
+              &at_ns,
+              shape->forward_us + number * shape->drift_us + (begins ? shape->slow_forward_us : 0));
     put_phase(made, "backward", &at_ns, shape->backward_us);
     uint64_t backward_ns = at_ns; /* its end: operators of the forward lie before */
     put_phase(made, "optimizer", &at_ns, shape->optimizer_us);
@@ -1065,6 +1067,26 @@ static void test_memory_growth(void **state)
     speaks(&shape, "");
 }
 
+static void test_drift(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = clean;
+    shape.steps = 80;
+    shape.drift_us = 400; /* 32 ms of a step of 100 */
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "drift");
+    assert_in_range(finding.cost_ns, 15000000, 16500000);
+    double more = evidence(&finding, "more in forward");
+    assert_true(more > 31e6 && more < 32.5e6);
+    end(&made);
+    shape.drift_us = 50; /* 4 ms */
+    speaks(&shape, "");
+    shape.drift_us = 400;
+    shape.steps = 30; /* too few */
+    speaks(&shape, "");
+}
+
 static void test_warm_up(void **state)
 {
     (void)state;
@@ -1123,6 +1145,7 @@ int main(void)
                                        cmocka_unit_test(test_oversubscription),
                                        cmocka_unit_test(test_logging),
                                        cmocka_unit_test(test_memory_growth),
+                                       cmocka_unit_test(test_drift),
                                        cmocka_unit_test(test_warm_up),
                                        cmocka_unit_test(test_order),
                                        cmocka_unit_test(test_hidden_kernels)};
