@@ -18,7 +18,7 @@
 
 enum { POLL_US = 50000, MOST_RECORDERS = 1 << 20, NAME_BYTES = SS_ON_DEMAND_NAME_BYTES };
 /* Beyond the time in which recorders read requests: for the file system, and a busy machine. */
-static const double spare_s = 0.5;
+static const double spare_s = 1;
 /* What it may take until a rank that takes part has answered, where nothing shows that it lives. */
 static const double unlocked_patience_s = 5;
 
@@ -301,7 +301,7 @@ static enum ss_status place_ahead(struct run *run, const struct ss_trigger_optio
     }
     double per_second = apart_s > 0 ? (double)(after - before) / apart_s : 0;
     /* The answers were on their way, too; the speed is that of a short time. */
-    double delay_s = 2 * (run->period_s + spare_s) + (end_s - begin_s) / 2;
+    double delay_s = 2 * (run->period_s + spare_s) + 2 * (end_s - begin_s);
     *placed = ss_trigger_steps_place(&options->steps, after, 2 * per_second, delay_s);
     return SS_OK;
 }
