@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "annot/demands.h"
 #include "annot/schedule_text.h"
 #include "base/alloc.h"
 #include "base/env.h"
@@ -390,27 +389,6 @@ static bool parse_schedule(const struct ss_arguments *arguments, struct ss_recor
     return true;
 }
 
-/* A schedule of windows that are not known yet. */
-static bool parse_on_demand(const struct ss_arguments *arguments, struct ss_record_plan *plan)
-{
-    plan->on_demand = ss_arguments_has(arguments, "on-demand");
-    if (!plan->on_demand) {
-        return true;
-    }
-    const char *other = plan->record.schedule != NULL  ? "--schedule"
-                        : plan->record.attach_pid != 0 ? "--pid"
-                        : !plan->record.inject         ? "--no-inject"
-                                                       : NULL;
-    if (other != NULL) {
-        ss_cli_usage(arguments, "--on-demand and %s exclude each other: leave out one of them",
-                     other);
-        return false;
-    }
-    plan->record.schedule = SS_DEMANDS_SCHEDULE;
-    plan->output.is_on_demand = true;
-    return true;
-}
-
 static bool parse_target(const struct ss_arguments *arguments, struct ss_record_plan *plan)
 {
     bool attach = plan->record.attach_pid != 0;
@@ -562,7 +540,7 @@ static int run(const struct ss_arguments *arguments)
     struct ss_error err = {0};
     int code = ss_status_exit_code(SS_E_USAGE);
     if (parse_options(arguments, &plan) && parse_schedule(arguments, &plan) &&
-        parse_on_demand(arguments, &plan) && parse_ranks(arguments, &plan) &&
+        ss_record_plan_parse_on_demand(arguments, &plan) && parse_ranks(arguments, &plan) &&
         parse_target(arguments, &plan) && is_to_run(arguments, &plan, &code)) {
         if (plan.record.attach_pid == 0 && !ss_record_run_is_selected(&plan.run)) {
             ss_launch_unrecorded(&plan.record, NULL, NULL);

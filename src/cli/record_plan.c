@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "annot/demands.h"
 #include "base/alloc.h"
 #include "base/env.h"
 #include "cli/formats.h"
@@ -65,6 +66,27 @@ bool ss_record_plan_choose_format(const struct ss_arguments *arguments, struct s
         return false;
     }
     plan->output.format = format != NULL && format->record ? format : ss_format_native();
+    return true;
+}
+
+bool ss_record_plan_parse_on_demand(const struct ss_arguments *arguments,
+                                    struct ss_record_plan *plan)
+{
+    plan->on_demand = ss_arguments_has(arguments, "on-demand");
+    if (!plan->on_demand) {
+        return true;
+    }
+    const char *other = plan->record.schedule != NULL  ? "--schedule"
+                        : plan->record.attach_pid != 0 ? "--pid"
+                        : !plan->record.inject         ? "--no-inject"
+                                                       : NULL;
+    if (other != NULL) {
+        ss_cli_usage(arguments, "--on-demand and %s exclude each other: leave out one of them",
+                     other);
+        return false;
+    }
+    plan->record.schedule = SS_DEMANDS_SCHEDULE;
+    plan->output.is_on_demand = true;
     return true;
 }
 

@@ -32,6 +32,9 @@ struct ss_record_plan {
 };
 
 void ss_record_plan_fini(struct ss_record_plan *plan);
+/* --on-demand: a schedule of windows that are not known yet. false: a usage error was printed. */
+bool ss_record_plan_parse_on_demand(const struct ss_arguments *arguments,
+                                    struct ss_record_plan *plan);
 /* By -f, else by the ending of -o. False: a usage error was printed. */
 bool ss_record_plan_choose_format(const struct ss_arguments *arguments,
                                   struct ss_record_plan *plan);
