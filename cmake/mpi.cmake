@@ -58,3 +58,17 @@ if(observers)
     LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/libexec")
   install(TARGETS stepscope_mpi ${observers} LIBRARY DESTINATION libexec/stepscope)
 endif()
+
+# Plug-ins through which processes of an MPI launcher read a run together (src/workers/plugin.h), one
+# for each ABI; linked with no MPI either: stepscope loads the library first.
+foreach(abi IN LISTS STEPSCOPE_MPI)
+  if(SS_MPI_${abi})
+    add_library(stepscope_workers_${abi} MODULE src/workers/mpi/plugin.c)
+    target_include_directories(stepscope_workers_${abi} PRIVATE "${CMAKE_SOURCE_DIR}/src")
+    target_include_directories(stepscope_workers_${abi} SYSTEM PRIVATE "${SS_MPI_${abi}}")
+    target_link_libraries(stepscope_workers_${abi} PRIVATE stepscope_options)
+    set_target_properties(stepscope_workers_${abi} PROPERTIES OUTPUT_NAME workers-${abi} PREFIX ""
+      LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/libexec")
+    install(TARGETS stepscope_workers_${abi} LIBRARY DESTINATION libexec/stepscope)
+  endif()
+endforeach()

@@ -10,6 +10,7 @@
 #include "cli/report_request.h"
 #include "reading/source_text.h"
 #include "view/text_cell.h"
+#include "workers/workers.h"
 
 static const struct ss_option options[] = {
     {"by", 0, "TABLE",
@@ -104,39 +105,62 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     return status;
 }
 
-static int run(const struct ss_arguments *arguments)
+static int report(const struct ss_arguments *arguments, struct ss_report_request *request)
 {
-    struct ss_report_request request;
-    if (!ss_report_request_parse(arguments, &request) ||
-        !ss_reading_parse_threads(arguments, &request.reading)) {
-        return ss_status_exit_code(SS_E_USAGE);
-    }
-    ss_text_use_utf8();
     struct ss_error err = {0};
     struct ss_model model;
     struct ss_selection selection = {0};
     int exit_status = 0;
     const char *input = NULL;
     ss_model_init(&model);
-    enum ss_status status = ss_reading_load(arguments, &request.reading, &model, &input, &err);
-    if (status == SS_OK && request.kind == &ss_overview &&
-        ss_overview_of(&model) != request.kind) { /* then all that the program marked is shown */
-        request.kind = ss_overview_of(&model);
+    enum ss_status status = ss_reading_load(arguments, &request->reading, &model, &input, &err);
+    if (status == SS_OK && request->kind == &ss_overview &&
+        ss_overview_of(&model) != request->kind) { /* then all that the program marked is shown */
+        request->kind = ss_overview_of(&model);
         ss_model_fini(&model);
         ss_model_init(&model);
-        request.reading.is_again = true;
-        ss_table_kind_load(request.kind, &request.table, &request.reading.load);
-        status = ss_reading_load(arguments, &request.reading, &model, &input, &err);
+        request->reading.is_again = true;
+        ss_table_kind_load(request->kind, &request->table, &request->reading.load);
+        status = ss_reading_load(arguments, &request->reading, &model, &input, &err);
     }
     if (status == SS_OK) {
-        status = ss_selection_init(&selection, &model, &request.reading.selection, &err);
+        status = ss_selection_init(&selection, &model, &request->reading.selection, &err);
     }
     if (status == SS_OK) {
-        status = make_report(arguments, &request, &selection, &model, &exit_status, &err);
+        status = make_report(arguments, request, &selection, &model, &exit_status, &err);
     }
     ss_selection_fini(&selection);
     ss_model_fini(&model);
     return status == SS_OK ? exit_status : ss_cli_error(arguments, &err);
+}
+
+/* Of the processes of `mpiexec stepscope report`, the first reports, and the others load files. */
+static int run(const struct ss_arguments *arguments)
+{
+    struct ss_report_request request;
+    struct ss_workers *workers = NULL;
+    if (ss_workers_may_be()) {
+        ss_cli_set_relayed();
+    }
+    if (!ss_report_request_parse(arguments, &request) ||
+        !ss_reading_parse_threads(arguments, &request.reading)) {
+        return ss_status_exit_code(SS_E_USAGE);
+    }
+    ss_text_use_utf8();
+    struct ss_error err = {0};
+    int exit_status = 0;
+    switch (ss_workers_begin(&workers)) {
+    case SS_WORKERS_IDLE:
+        return 0;
+    case SS_WORKERS_OTHER:
+        exit_status = ss_workers_serve(workers, &err) == SS_OK ? 0 : ss_cli_error(arguments, &err);
+        break;
+    default:
+        request.reading.load.workers = ss_workers_of_load(workers);
+        exit_status = report(arguments, &request);
+    }
+    ss_workers_end(workers, exit_status);
+    return exit_status;
 }
 
 static const char *const examples[] = {

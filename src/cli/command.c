@@ -261,11 +261,23 @@ bool ss_arguments_get_choice(const struct ss_arguments *arguments, const char *o
     return false;
 }
 
+static bool is_relayed;
+
+void ss_cli_set_relayed(void)
+{
+    is_relayed = true;
+}
+
+bool ss_cli_is_terminal(int stream_fd)
+{
+    return !is_relayed && isatty(stream_fd) == 1;
+}
+
 bool ss_cli_use_colour(int stream_fd)
 {
     const char *no_colour = ss_env_get(SS_ENV_NO_COLOR);
     const char *term = ss_env_get(SS_ENV_TERM);
-    return isatty(stream_fd) == 1 && (no_colour == NULL || no_colour[0] == '\0') &&
+    return ss_cli_is_terminal(stream_fd) && (no_colour == NULL || no_colour[0] == '\0') &&
            (term == NULL || strcmp(term, "dumb") != 0);
 }
 

@@ -87,6 +87,10 @@ int ss_cli_usage(const struct ss_arguments *arguments, const char *format, ...) 
 
 /* True when `stream_fd` is a terminal, TERM is not dumb, and NO_COLOR is not set. */
 bool ss_cli_use_colour(int stream_fd);
+/* A launcher relays what this process prints: it is plain, also if the launcher made a terminal for
+ * it. */
+void ss_cli_set_relayed(void);
+bool ss_cli_is_terminal(int stream_fd);
 int ss_cli_terminal_width(int stream_fd); /* columns; 80 when unknown */
 
 #endif

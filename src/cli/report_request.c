@@ -349,7 +349,7 @@ bool ss_report_request_parse_output(const struct ss_arguments *arguments,
     if (request->output != NULL && ss_sink_descriptor(request->output) == STDOUT_FILENO) {
         request->output = NULL;
     }
-    bool to_terminal = request->output == NULL && isatty(STDOUT_FILENO) == 1;
+    bool to_terminal = request->output == NULL && ss_cli_is_terminal(STDOUT_FILENO);
     long long natural = to_terminal ? ss_cli_terminal_width(STDOUT_FILENO) : 0;
     if (!ss_arguments_get_choice(arguments, "format", names, -1, &view) ||
         !ss_arguments_get_integer(arguments, "width", 40, 100000, natural, &width)) {

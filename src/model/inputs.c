@@ -278,9 +278,6 @@ static enum ss_status load_file(struct ss_model *model, const struct loading *lo
         struct ss_model_load request = request_of(file, load, loading->is_resolved);
         return load_one(model, file, &request, err);
     }
-    if (load->progress != NULL && load->threads > 1) {
-        load->progress(load->progress_context, file->path, index, loading->files->count);
-    }
     return load_part(model, loading->parts, index, file, load, err);
 }
 
@@ -354,7 +351,7 @@ static enum ss_status load_inputs(struct ss_model *model, struct input *inputs, 
         parts[i] = (struct ss_part_file){files->data[i].path, !files->data[i].in_folder};
     }
     if (loads_parts(files, loading->load)) {
-        loading->parts = ss_load_parts_begin(parts, files->count, loading->load);
+        status = ss_load_parts_begin(parts, files->count, loading->load, &loading->parts, err);
     }
     for (size_t i = 0; i < count && status == SS_OK; i++) {
         status = load_files(model, &inputs[i], loading, i > 0 ? inputs[i - 1].end : 0, err);

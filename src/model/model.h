@@ -17,6 +17,7 @@
 #include "model/clock_fit.h"
 #include "model/origin.h"
 #include "model/owner.h"
+#include "model/part_workers.h"
 #include "trace/event_fields.h"
 #include "trace/rank_runs.h"
 #include "trace/reader.h"
@@ -497,7 +498,10 @@ struct ss_model_load {
      * "operators recorded" is 0 for the others. 0: loads all. */
     uint64_t max_operators;
     unsigned threads; /* that load several files beside each other; the result is the same. 0: 1 */
-    /* Called while a trace is read; may be NULL. With several threads, between files. */
+    bool loads_aside; /* in a thread even if it is one */
+    const struct ss_part_workers *workers; /* other processes that load, too; NULL: none */
+    /* Called while a trace is read; may be NULL. With threads, between files and each second, on
+     * the caller's thread. */
     void (*progress)(void *context, const char *path, uint64_t done_bytes, uint64_t all_bytes);
     void *progress_context;
 };

@@ -62,7 +62,7 @@ bool ss_runtime_library_find(char *path, size_t size)
                 SS_RUNTIME_LIBRARY, path, size);
 }
 
-static bool find_in_libexec(const char *file, char *path, size_t size)
+bool ss_libexec_find(const char *file, char *path, size_t size)
 {
     static const char *const candidates[] = {"libexec", "../libexec/stepscope"};
     return find(candidates, sizeof candidates / sizeof *candidates, file, path, size);
@@ -70,17 +70,17 @@ static bool find_in_libexec(const char *file, char *path, size_t size)
 
 bool ss_preload_find(char *path, size_t size)
 {
-    return find_in_libexec(SS_PRELOAD, path, size);
+    return ss_libexec_find(SS_PRELOAD, path, size);
 }
 
 bool ss_mpi_preload_find(char *path, size_t size)
 {
-    return find_in_libexec(SS_MPI_PRELOAD, path, size);
+    return ss_libexec_find(SS_MPI_PRELOAD, path, size);
 }
 
 bool ss_rocm_tool_find(char *path, size_t size)
 {
-    return find_in_libexec(SS_ROCM_TOOL, path, size);
+    return ss_libexec_find(SS_ROCM_TOOL, path, size);
 }
 
 bool ss_python_folder_find(char *path, size_t size)

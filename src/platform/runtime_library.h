@@ -23,6 +23,8 @@ bool ss_mpi_preload_find(char *path, size_t size);
 /* rocm.so (src/inject/rocm/entry.c), beside it. */
 #define SS_ROCM_TOOL "rocm.so"
 bool ss_rocm_tool_find(char *path, size_t size);
+/* Any other file there, such as a plug-in of workers/. */
+bool ss_libexec_find(const char *file, char *path, size_t size);
 /* The folder with the sitecustomize of src/inject/python, beside preload.so. Same results. */
 bool ss_python_folder_find(char *path, size_t size);
 /* true: `path` names a libstepscope, ours or another installation's. */

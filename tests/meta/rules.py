@@ -24,8 +24,9 @@ LAYERS = {
     "reading": {"base", "model", "analysis", "arrow"},
     "timeline": {"base", "wire", "model", "analysis", "view"},
     "serve": {"base"},
+    "workers": {"base", "platform", "wire", "model"},
     "cli": {"base", "annot", "platform", "unwind", "counters", "source", "wire", "trace", "record", "model",
-            "analysis", "view", "reading", "timeline", "serve"},
+            "analysis", "view", "reading", "timeline", "serve", "workers"},
     # The public library: a thin face on the reader.
     "lib": {"base", "trace"},
 }

@@ -13,6 +13,7 @@
 #include "../trace/sample_recording.h"
 #include "model/importer.h"
 #include "model/load_parts.h"
+#include "model/part_wire.h"
 #include "model/rows.h"
 #include "trace/event_fields.h"
 #include "trace/writer_tracks.h"
@@ -178,6 +179,107 @@ static void absorb(struct ss_model *model, const char *path, const struct ss_mod
     ss_model_fini(&part);
 }
 
+/* As a message of a worker. */
+static void absorb_message(struct ss_model *model, const char *path,
+                           const struct ss_model_load *request)
+{
+    struct ss_model part, sent;
+    struct ss_wire_buffer message = {0};
+    ss_model_init(&part);
+    load(&part, path, request);
+    ss_part_encode(&part, &message);
+    MUST(ss_part_decode(message.data, message.length, &sent, must_err));
+    assert_same_models(&part, &sent);
+    assert_true(ss_model_absorb(model, &sent, request));
+    ss_model_fini(&sent);
+    ss_model_fini(&part);
+    ss_wire_fini(&message);
+}
+
+static void test_messages_are_the_same(void **state)
+{
+    struct ss_model loaded, absorbed;
+    char path[64];
+    (void)state;
+    ss_model_init(&loaded);
+    ss_model_init(&absorbed);
+    for (unsigned rank = 0; rank < FILES; rank++) {
+        path_of(path, sizeof path, rank);
+        load(&loaded, path, &requests[0]);
+        absorb_message(&absorbed, path, &requests[0]);
+    }
+    assert_same_models(&loaded, &absorbed);
+    path_of(path, sizeof path, 0); /* the identities of its processes came along */
+    absorb(&absorbed, path, &requests[0], false);
+    ss_model_fini(&loaded);
+    ss_model_fini(&absorbed);
+}
+
+static void assert_refused(const struct ss_wire_buffer *message, size_t length, const char *why)
+{
+    struct ss_model part;
+    struct ss_error err = {0};
+    assert_int_equal(ss_part_decode(message->data, length, &part, &err), SS_E_FORMAT);
+    assert_non_null(strstr(err.message, why));
+    ss_model_fini(&part);
+}
+
+static void test_damaged_messages_are_refused(void **state)
+{
+    struct ss_model part;
+    struct ss_wire_buffer message = {0};
+    char path[64];
+    (void)state;
+    ss_model_init(&part);
+    path_of(path, sizeof path, 1);
+    load(&part, path, &requests[0]);
+    ss_part_encode(&part, &message);
+    assert_refused(&message, 7, "too short");
+    assert_refused(&message, message.length - 1, "checksum");
+    message.data[message.length / 2] ^= 4;
+    assert_refused(&message, message.length, "checksum");
+    message.data[8]++;
+    assert_refused(&message, message.length, "another version");
+    message.data[0]++;
+    assert_refused(&message, message.length, "it is none");
+    part.ranges.data[0].track = (uint32_t)part.tracks.count;
+    ss_part_encode(&part, &message);
+    assert_refused(&message, message.length, "refers to one that is not there");
+    part.ranges.data[0].track = 1;
+    part.processes.data[1].parent = 2; /* whose parent it is */
+    ss_part_encode(&part, &message);
+    assert_refused(&message, message.length, "its own ancestor");
+    ss_model_fini(&part);
+    ss_wire_fini(&message);
+}
+
+static void test_requests_arrive(void **state)
+{
+    static const char *const paths[] = {"a", "b", "c", "d"}, *const tracks[] = {"loss", NULL};
+    static const bool is_named[] = {true, false, true, true};
+    const struct ss_part_paths own = {paths, is_named, 4, 1, 2};
+    struct ss_model_load wanted = requests[0];
+    struct ss_part_request request;
+    struct ss_wire_buffer message = {0};
+    (void)state;
+    wanted.only_tracks = tracks;
+    wanted.max_operators = 1000;
+    ss_part_request_encode(&wanted, &own, &message);
+    MUST(ss_part_request_decode(message.data, message.length, &request, must_err));
+    assert_int_equal(request.paths.count, 2);
+    assert_string_equal(request.paths.data[0], "b");
+    assert_string_equal(request.paths.data[1], "d");
+    assert_false(request.is_named.data[0]);
+    assert_true(request.is_named.data[1]);
+    assert_true(request.load.sample_phases && request.load.keep_samples);
+    assert_false(request.load.no_tracks || request.load.strict);
+    assert_int_equal(request.load.max_operators, 1000);
+    assert_string_equal(request.load.only_tracks[0], "loss");
+    assert_null(request.load.only_tracks[1]);
+    ss_part_request_fini(&request);
+    ss_wire_fini(&message);
+}
+
 static void test_rows_are_the_same(void **state)
 {
     char path[64];
@@ -271,8 +373,9 @@ static void test_parts_that_are_not_taken(void **state)
     const struct ss_part_file files[] = {{path, true}, {path, true}, {path, true}, {path, true}};
     struct ss_model_load request = requests[0];
     request.threads = 2;
-    struct ss_load_parts *parts = ss_load_parts_begin(files, FILES, &request);
+    struct ss_load_parts *parts;
     struct ss_model part;
+    MUST(ss_load_parts_begin(files, FILES, &request, &parts, must_err));
     MUST(ss_load_parts_take(parts, 0, &part, must_err));
     ss_model_fini(&part);
     ss_load_parts_end(parts);
@@ -303,8 +406,13 @@ static int remove_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_are_the_same),        cmocka_unit_test(test_windows_are_loaded),
-        cmocka_unit_test(test_limits_are_those_of_all),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_rows_are_the_same),
+        cmocka_unit_test(test_messages_are_the_same),
+        cmocka_unit_test(test_damaged_messages_are_refused),
+        cmocka_unit_test(test_requests_arrive),
+        cmocka_unit_test(test_windows_are_loaded),
+        cmocka_unit_test(test_limits_are_those_of_all),
+        cmocka_unit_test(test_threads),
         cmocka_unit_test(test_parts_that_are_not_taken),
     };
     return cmocka_run_group_tests(tests, write_files, remove_files);

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "workers/workers.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/env.h"
+#include "base/launchers.h"
+#include "model/part_wire.h"
+#include "platform/runtime_library.h"
+#include "workers/plugin.h"
+
+enum { DEFAULT_TIMEOUT_S = 60, MOST_TIMEOUT_S = 86400, NAME_BYTES = 64 };
+#define SECOND_NS UINT64_C(1000000000)
+#define POLL_NS 200000
+
+/* A message without content says that its worker is alive; one byte, that the work is done (of the
+ * first), or that the first must load this file itself (of the others). */
+static const char word[1] = "-";
+
+struct ss_workers {
+    const struct ss_workers_plugin *plugin;
+    int rank, size;
+    bool has_failed;
+    uint64_t timeout_ns, alive_ns; /* when this worker last said that it is alive */
+    struct ss_part_workers of_load;
+};
+
+/* --- the launcher ----------------------------------------------------------------------------- */
+
+static bool is_among(const char *name, const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        if (strcmp(name, *names) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether our parent is a launcher, or its daemon on this machine; the kernel cuts names after 15
+ * characters. */
+static bool is_started_by_launcher(void)
+{
+    static const char *const launchers[] = {"mpiexec",
+                                            "mpirun",
+                                            "mpiexec.hydra",
+                                            "mpiexec.mpich",
+                                            "mpirun.mpich",
+                                            "mpirun.hydra",
+                                            "mpiexec.openmpi",
+                                            "mpiexec.openmp",
+                                            "mpirun.openmpi",
+                                            "orterun",
+                                            "prterun",
+                                            "orted",
+                                            "prted",
+                                            "hydra_pmi_proxy",
+                                            "hydra_pmi_prox",
+                                            "pmi_proxy",
+                                            "slurmstepd",
+                                            "palsd",
+                                            NULL};
+    char path[64], name[NAME_BYTES] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)getppid());
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    bool has_name = fgets(name, sizeof name, file) != NULL;
+    fclose(file);
+    name[strcspn(name, "\n")] = '\0';
+    return has_name && is_among(name, launchers);
+}
+
+/* One ABI of MPI: the plug-in, and the names that its library has. */
+struct abi {
+    const char *plugin;
+    const char *libraries[5]; /* ends with NULL */
+};
+
+static const struct abi openmpi = {"workers-openmpi.so", {"libmpi.so.40", NULL}};
+static const struct abi mpich = {"workers-mpich.so",
+                                 {"libmpich.so.12", "libmpi.so.12", "libmpi_cray.so.12", NULL}};
+
+/* NULL: none. Under srun, PMIx is what Open MPI needs, PMI what MPICH needs. */
+static const struct abi *abi_of(enum ss_launcher launcher)
+{
+    switch (launcher) {
+    case SS_LAUNCHER_OPEN_MPI:
+    case SS_LAUNCHER_PMIX:
+        return &openmpi;
+    case SS_LAUNCHER_HYDRA:
+    case SS_LAUNCHER_PALS:
+    case SS_LAUNCHER_PMI:
+        return &mpich;
+    case SS_LAUNCHER_SLURM:
+        return ss_env_get(SS_ENV_PMIX_RANK) != NULL  ? &openmpi
+               : ss_env_get(SS_ENV_PMI_RANK) != NULL ? &mpich
+                                                     : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* Libraries stay: MPI cannot be started twice. */
+static const struct ss_workers_plugin *load_plugin(const struct abi *abi)
+{
+    char path[4096];
+    void *library = NULL;
+    if (!ss_libexec_find(abi->plugin, path, sizeof path)) {
+        return NULL;
+    }
+    for (size_t i = 0; abi->libraries[i] != NULL && library == NULL; i++) {
+        library = dlopen(abi->libraries[i], RTLD_NOW | RTLD_GLOBAL);
+    }
+    void *own = library != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    const struct ss_workers_plugin *plugin =
+        own != NULL ? dlsym(own, SS_WORKERS_PLUGIN_SYMBOL) : NULL;
+    return plugin != NULL && plugin->version == SS_WORKERS_PLUGIN_VERSION ? plugin : NULL;
+}
+
+static uint64_t timeout_ns(void)
+{
+    const char *text = ss_env_get(SS_ENV_STEPSCOPE_WORKER_TIMEOUT);
+    long seconds = text != NULL ? strtol(text, NULL, 10) : 0;
+    return (uint64_t)(seconds > 0 && seconds <= MOST_TIMEOUT_S ? seconds : DEFAULT_TIMEOUT_S) *
+           SECOND_NS;
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+static void wait_briefly(void)
+{
+    const struct timespec pause = {0, POLL_NS};
+    nanosleep(&pause, NULL);
+}
+
+static enum ss_status fail_worker(struct ss_workers *workers, int worker, const char *why,
+                                  struct ss_error *err)
+{
+    workers->has_failed = true;
+    return ss_fail(err, SS_E_IO,
+                   "worker %d of %d %s: start the command again, or without the launcher", worker,
+                   workers->size, why);
+}
+
+static enum ss_status fail_silent(struct ss_workers *workers, int from, struct ss_error *err)
+{
+    return fail_worker(workers, from, "does not answer: it was stopped, or is gone", err);
+}
+
+static bool is_late(uint64_t last_ns, uint64_t limit_ns)
+{
+    return limit_ns != 0 && ss_clock_now_ns(NULL) - last_ns > limit_ns;
+}
+
+static enum ss_status receive_pieces(struct ss_workers *workers, int from, uint64_t limit_ns,
+                                     struct ss_wire_buffer *message, struct ss_error *err)
+{
+    for (uint64_t done = 0; done < message->length; done += SS_WORKERS_PIECE_BYTES) {
+        uint64_t left = message->length - done, last_ns = ss_clock_now_ns(NULL);
+        if (!workers->plugin->receive(from, message->data + done,
+                                      left < SS_WORKERS_PIECE_BYTES ? left
+                                                                    : SS_WORKERS_PIECE_BYTES)) {
+            return fail_worker(workers, from, "cannot be reached", err);
+        }
+        while (!workers->plugin->has_received()) {
+            if (is_late(last_ns, limit_ns)) {
+                return fail_silent(workers, from, err);
+            }
+            wait_briefly();
+        }
+    }
+    return SS_OK;
+}
+
+/* Waits for a message with content. `limit_ns` 0: for ever. */
+static enum ss_status receive_message(struct ss_workers *workers, int from, uint64_t limit_ns,
+                                      struct ss_wire_buffer *message, struct ss_error *err)
+{
+    uint64_t last_ns = ss_clock_now_ns(NULL), length = 0;
+    if (workers->has_failed) {
+        return fail_silent(workers, from, err);
+    }
+    while (length == 0) {
+        if (workers->plugin->poll(from, &length)) {
+            last_ns = ss_clock_now_ns(NULL);
+        } else if (is_late(last_ns, limit_ns)) {
+            return fail_silent(workers, from, err);
+        } else {
+            wait_briefly();
+        }
+    }
+    message->length = 0;
+    ss_wire_reserve(message, length);
+    message->length = length;
+    return receive_pieces(workers, from, limit_ns, message, err);
+}
+
+static enum ss_status send_request(void *context, unsigned worker, const void *bytes, size_t length,
+                                   struct ss_error *err)
+{
+    struct ss_workers *workers = context;
+    return workers->plugin->send((int)worker, bytes, length)
+               ? SS_OK
+               : fail_worker(workers, (int)worker, "cannot be reached", err);
+}
+
+static enum ss_status receive_part(void *context, unsigned worker, struct ss_wire_buffer *message,
+                                   struct ss_error *err)
+{
+    struct ss_workers *workers = context;
+    return receive_message(workers, (int)worker, workers->timeout_ns, message, err);
+}
+
+/* --- the others ------------------------------------------------------------------------------- */
+
+/* While a file is being loaded. */
+static void say_alive(void *context, const char *path, uint64_t done_bytes, uint64_t all_bytes)
+{
+    struct ss_workers *workers = context;
+    uint64_t now_ns = ss_clock_now_ns(NULL);
+    (void)path;
+    (void)done_bytes;
+    (void)all_bytes;
+    if (now_ns - workers->alive_ns >= SECOND_NS) {
+        workers->alive_ns = now_ns;
+        workers->plugin->send(0, word, 0);
+    }
+}
+
+static bool send_part(struct ss_workers *workers, struct ss_load_parts *parts, size_t index,
+                      struct ss_wire_buffer *message)
+{
+    struct ss_model part;
+    struct ss_error ignored;
+    if (ss_load_parts_take(parts, index, &part, &ignored) != SS_OK) {
+        return workers->plugin->send(0, word, sizeof word);
+    }
+    ss_part_encode(&part, message);
+    ss_model_fini(&part);
+    return workers->plugin->send(0, message->data, message->length);
+}
+
+static bool send_parts(struct ss_workers *workers, struct ss_part_request *request)
+{
+    size_t count = request->paths.count;
+    struct ss_part_file *files = ss_alloc_zero(count + 1, sizeof *files);
+    struct ss_wire_buffer message = {0};
+    for (size_t i = 0; i < count; i++) {
+        files[i] = (struct ss_part_file){request->paths.data[i], request->is_named.data[i]};
+    }
+    request->load.threads = 1;
+    request->load.loads_aside = true; /* so that it can say that it is alive */
+    request->load.progress = say_alive;
+    request->load.progress_context = workers;
+    struct ss_load_parts *parts;
+    struct ss_error ignored;
+    bool is_sent = ss_load_parts_begin(files, count, &request->load, &parts, &ignored) == SS_OK;
+    for (size_t i = 0; i < count && is_sent; i++) {
+        is_sent = send_part(workers, parts, i, &message);
+    }
+    ss_load_parts_end(parts);
+    ss_wire_fini(&message);
+    ss_free(files);
+    return is_sent;
+}
+
+enum ss_status ss_workers_serve(struct ss_workers *workers, struct ss_error *err)
+{
+    struct ss_wire_buffer message = {0};
+    enum ss_status status = SS_OK;
+    while (status == SS_OK) {
+        struct ss_part_request request = {0};
+        status = receive_message(workers, 0, 0, &message, err);
+        if (status == SS_OK && message.length == sizeof word) {
+            break;
+        }
+        status = status == SS_OK
+                     ? ss_part_request_decode(message.data, message.length, &request, err)
+                     : status;
+        if (status == SS_OK && !send_parts(workers, &request)) {
+            status = fail_worker(workers, 0, "cannot be reached", err);
+        }
+        ss_part_request_fini(&request);
+    }
+    workers->has_failed = status != SS_OK;
+    ss_wire_fini(&message);
+    return status;
+}
+
+/* --- begin and end ---------------------------------------------------------------------------- */
+
+/* NULL: no launcher of an MPI that is known. */
+static const struct abi *own_abi(struct ss_rank_facts *facts)
+{
+    ss_rank_facts_own(facts);
+    const struct abi *abi = abi_of(facts->launcher);
+    return abi != NULL && facts->has[SS_RANK] && is_started_by_launcher() ? abi : NULL;
+}
+
+bool ss_workers_may_be(void)
+{
+    struct ss_rank_facts facts;
+    return own_abi(&facts) != NULL;
+}
+
+enum ss_workers_role ss_workers_begin(struct ss_workers **workers)
+{
+    struct ss_rank_facts facts;
+    int rank = 0, size = 1;
+    *workers = NULL;
+    const struct abi *abi = own_abi(&facts);
+    if (abi == NULL || facts.numbers[SS_WORLD_SIZE] < 2) {
+        return SS_WORKERS_ALONE;
+    }
+    const struct ss_workers_plugin *plugin = load_plugin(abi);
+    if (plugin == NULL || !plugin->begin(&rank, &size)) {
+        return facts.numbers[SS_RANK] == 0 ? SS_WORKERS_ALONE : SS_WORKERS_IDLE;
+    }
+    if (size == 1) { /* of one, or the MPI of another launcher */
+        plugin->end();
+        return facts.numbers[SS_RANK] == 0 ? SS_WORKERS_ALONE : SS_WORKERS_IDLE;
+    }
+    *workers = ss_alloc_zero(1, sizeof **workers);
+    **workers = (struct ss_workers){
+        .plugin = plugin, .rank = rank, .size = size, .timeout_ns = timeout_ns()};
+    (*workers)->of_load = (struct ss_part_workers){.count = (unsigned)size - 1,
+                                                   .context = *workers,
+                                                   .request = send_request,
+                                                   .receive = receive_part};
+    return rank == 0 ? SS_WORKERS_FIRST : SS_WORKERS_OTHER;
+}
+
+const struct ss_part_workers *ss_workers_of_load(struct ss_workers *workers)
+{
+    return workers != NULL && workers->rank == 0 ? &workers->of_load : NULL;
+}
+
+void ss_workers_end(struct ss_workers *workers, int status)
+{
+    if (workers == NULL) {
+        return;
+    }
+    if (workers->has_failed) {
+        fflush(NULL); /* what is said must not be lost */
+        workers->plugin->stop(status != 0 ? status : 1);
+    }
+    for (int i = 1; workers->rank == 0 && i < workers->size; i++) {
+        workers->plugin->send(i, word, sizeof word);
+    }
+    workers->plugin->end();
+    ss_free(workers);
+}

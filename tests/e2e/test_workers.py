@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`mpiexec stepscope report RUN`: all processes read, the first prints, the report is the same."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from mpi import ABIS, ENVIRONMENT, Mpi
+
+LIMIT_S = 120
+TABLES = [(), ("--by", "rank"), ("--by", "collective", "-f", "json"), ("--by", "step", "-f", "csv"),
+          ("--by", "function", "-f", "json"), ("-f", "json")]
+
+
+def make_run(stepscope, folder, ranks, steps, nodes):
+    tool = stepscope.path.resolve().parent / "tests" / "training_ranks"
+    if not tool.exists():
+        pytest.skip("no training_ranks: it is built with the tests")
+    subprocess.run([tool, folder, str(ranks), str(steps), str(nodes)], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module", name="run")
+def small_run(stepscope, tmp_path_factory):
+    return make_run(stepscope, tmp_path_factory.mktemp("workers") / "t.stepscope", 9, 12, 3)
+
+
+@pytest.fixture(params=ABIS)
+def mpi(request, stepscope, tmp_path):
+    mpi = Mpi(request.param, stepscope, tmp_path)
+    if not (stepscope.path.resolve().parent / "libexec" / f"workers-{request.param}.so").exists():
+        pytest.skip(f"this stepscope was built without the headers of {request.param}")
+    return mpi
+
+
+def start(mpi, count, *arguments, program=None, **env):
+    command = mpi.ranks(count, *(program or [mpi.stepscope.path]), *arguments)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            env={**os.environ, **ENVIRONMENT, **env})
+
+
+def outcome(process):
+    out, err = process.communicate(timeout=LIMIT_S)
+    return process.returncode, out, err.decode(errors="replace")
+
+
+def test_threads_change_nothing(stepscope, run):
+    for table in TABLES:
+        one, many = (stepscope("report", "--threads", threads, *table, run).stdout
+                     for threads in ("1", "3"))
+        assert one == many and one
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 7])
+def test_workers_change_nothing(mpi, run, count):
+    for table in TABLES:
+        serial = mpi.stepscope("report", "--threads", "1", *table, run, text=False).stdout
+        status, out, err = outcome(start(mpi, count, "report", *table, run))
+        assert status == 0 and out == serial and serial, (table, err)
+
+
+def test_files_that_cannot_be_read_are_named(mpi, stepscope, tmp_path):
+    run = make_run(stepscope, tmp_path / "t.stepscope", 5, 4, 1)
+    (run / "ranks" / "r00003.pftrace").write_bytes(b"no trace")
+    serial = stepscope("report", "--threads", "1", run, status=3)
+    status, out, err = outcome(start(mpi, 3, "report", run))
+    assert (status, out.decode()) == (3, serial.stdout)
+    assert err.count("r00003.pftrace") == serial.stderr.count("r00003.pftrace") > 0
+
+
+def test_without_plug_in_the_first_works_alone(mpi, run, tmp_path):
+    alone = tmp_path / "stepscope"
+    shutil.copy(mpi.stepscope.path, alone)
+    serial = mpi.stepscope("report", "--by", "rank", run).stdout
+    status, out, err = outcome(start(mpi, 3, "report", "--by", "rank", run, program=[alone]))
+    assert (status, out.decode()) == (0, serial), err
+
+
+def test_descendants_of_a_program_work_alone(mpi, run):
+    shell = f'"{mpi.stepscope.path}" report --by rank "{run}"; true'
+    serial = mpi.stepscope("report", "--by", "rank", run).stdout
+    status, out, err = outcome(start(mpi, 2, program=["sh", "-c", shell], NO_COLOR="1"))
+    assert status == 0, err
+    assert out.decode().count("stepscope report") == 2 * serial.count("stepscope report") == 2
+
+
+def reader_of(launcher, deadline):
+    """A process below the launcher, not of the first rank, that has a recording open."""
+    while time.monotonic() < deadline and launcher.poll() is None:
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                environment = (folder / "environ").read_bytes()
+                if b"STEPSCOPE_WORKER_TIMEOUT=3\0" not in environment:
+                    continue
+                if not any(f"{name}=1\0".encode() in environment
+                           for name in ("PMI_RANK", "OMPI_COMM_WORLD_RANK")):
+                    continue
+                if any(str(os.readlink(link)).endswith(".pftrace")
+                       for link in (folder / "fd").iterdir()):
+                    return int(folder.name)
+            except OSError:
+                continue
+    pytest.skip("the report was made before a worker could be found")
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_lost_worker_is_an_error(mpi, stepscope, tmp_path, sent):
+    run = make_run(stepscope, tmp_path / "t.stepscope", 300, 60, 1)
+    launcher = start(mpi, 2, "report", run, STEPSCOPE_WORKER_TIMEOUT="3")
+    worker = reader_of(launcher, time.monotonic() + LIMIT_S)
+    os.kill(worker, sent)
+    try:
+        status, out, err = outcome(launcher)
+    finally:
+        launcher.kill()
+        if sent == signal.SIGSTOP:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+    assert status != 0 and b"Recorded" not in out
+    if sent == signal.SIGSTOP:
+        assert "worker 1 of 2 does not answer" in err
+    else:
+        assert "9" in err + out.decode()  # of the launcher: it ends all ranks, and says which signal it was
