@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -126,3 +127,13 @@ def test_a_lost_worker_is_an_error(mpi, stepscope, tmp_path, sent):
         assert "worker 1 of 2 does not answer" in err
     else:
         assert "9" in err + out.decode()  # of the launcher: it ends all ranks, and says which signal it was
+
+
+def test_two_hundred_machines_have_one_clock(stepscope, tmp_path):
+    """Each rank has a machine of its own, whose clock is off by seconds and drifts."""
+    run = make_run(stepscope, tmp_path / "t.stepscope", 200, 12, 200)
+    done = stepscope("report", "--by", "rank", run)
+    assert "200 of 200 ranks" in done.stdout
+    aligned = re.search(r"199 of 200 recordings come from other machines .*: the collectives of "
+                        r"their ranks align them, within ([0-9.]+) ms", done.stderr)
+    assert aligned and float(aligned[1]) <= 10, done.stderr
