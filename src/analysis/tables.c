@@ -212,19 +212,24 @@ static const struct ss_table_choice range_groups[] = {
     {"process", SS_GROUP_PROCESS}, {"domain", SS_GROUP_DOMAIN}, {NULL, 0}};
 
 /* The counter "operators recorded" marks the steps whose operators were recorded. */
-static const char *const step_tracks[] = {ss_domain_torch, ss_counter_operators_recorded,
-                                          ss_domain_cuda_calls, SS_MEMORY_TRACKS, NULL};
+static const char *const step_tracks[] = {ss_domain_torch,      ss_counter_operators_recorded,
+                                          ss_domain_cuda_calls, ss_domain_hip_calls,
+                                          SS_MEMORY_TRACKS,     NULL};
 static const char *const memory_tracks[] = {ss_domain_torch, ss_counter_operators_recorded,
                                             SS_MEMORY_TRACKS, SS_ALLOCATION_TRACKS, NULL};
 static const char *const operator_tracks[] = {ss_domain_torch, ss_domain_cuda_calls,
-                                              ss_counter_operators_recorded, NULL};
-static const char *const module_tracks[] = {ss_domain_torch, ss_domain_torch_module,
-                                            ss_domain_cuda_calls, ss_counter_operators_recorded,
-                                            NULL};
-static const char *const key_averages_tracks[] = {
-    ss_domain_torch,      ss_domain_torch_profiler,
-    ss_domain_cuda_calls, ss_counter_operators_recorded,
-    SS_MEMORY_TRACKS,     NULL};
+                                              ss_domain_hip_calls, ss_counter_operators_recorded,
+                                              NULL};
+static const char *const module_tracks[] = {
+    ss_domain_torch,     ss_domain_torch_module,        ss_domain_cuda_calls,
+    ss_domain_hip_calls, ss_counter_operators_recorded, NULL};
+static const char *const key_averages_tracks[] = {ss_domain_torch,
+                                                  ss_domain_torch_profiler,
+                                                  ss_domain_cuda_calls,
+                                                  ss_domain_hip_calls,
+                                                  ss_counter_operators_recorded,
+                                                  SS_MEMORY_TRACKS,
+                                                  NULL};
 
 enum {
     OF_SAMPLES = SS_ACCEPTS_SAMPLES | SS_ACCEPTS_THREAD,

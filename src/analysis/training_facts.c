@@ -9,7 +9,8 @@ const char *const ss_training_tracks[] = {
     /* Domains of ranges. */
     ss_domain_torch, ss_domain_torch_module, ss_domain_torch_data, ss_domain_torch_checkpoint,
     ss_domain_torch_compile, ss_domain_torch_flops, ss_domain_python_gc, SS_DOMAIN_PYTHON,
-    ss_domain_cuda_calls, SS_DOMAIN_MEMORY, ss_domain_cuda_memory, "CUDA compilations*",
+    ss_domain_cuda_calls, ss_domain_hip_calls, SS_DOMAIN_MEMORY, ss_domain_cuda_memory,
+    "CUDA compilations*",
     /* Counters of the program. */
     ss_counter_ready_batches, ss_counter_operators_recorded, ss_counter_device_work_recorded,
     ss_counter_batch_examples, ss_counter_batch_tokens, ss_counter_batch_length, SS_MEMORY_TRACKS,

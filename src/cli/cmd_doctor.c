@@ -10,6 +10,7 @@
 #include "cli/doctor_gpu.h"
 #include "cli/doctor_gpu_work.h"
 #include "cli/doctor_text.h"
+#include "platform/device_backends.h"
 #include "platform/runtime_library.h"
 #include "record/injection.h"
 #include "record/ranks.h"
@@ -21,6 +22,18 @@ enum { MAX_FINDINGS = 32 };
 static const char *const level_names[] = {"ok", "limited", "no", "-"};
 static const enum ss_style level_styles[] = {SS_STYLE_GREEN, SS_STYLE_YELLOW, SS_STYLE_RED,
                                              SS_STYLE_DIM};
+
+static size_t examine_backends(struct ss_check *findings)
+{
+    for (size_t i = 0; i < ss_device_backend_count; i++) {
+        const struct ss_device_backend *backend = &ss_device_backends[i];
+        char library[4096] = "";
+        ss_device_backend_find(backend, ss_env_get(SS_ENV_LD_LIBRARY_PATH), library,
+                               sizeof library);
+        ss_check_backend(backend, library, ss_device_backend_has_driver(backend), &findings[i]);
+    }
+    return ss_device_backend_count;
+}
 
 /* The sources that can be probed; the others have checks of their own. */
 static size_t examine_sources(struct ss_check *findings)
@@ -34,7 +47,7 @@ static size_t examine_sources(struct ss_check *findings)
             ss_check_source(ss_sources[i], state, reason, &findings[count++]);
         }
     }
-    return count;
+    return count + examine_backends(findings + count);
 }
 
 static void examine_injection(struct ss_check *finding)

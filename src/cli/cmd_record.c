@@ -113,7 +113,7 @@ static const struct ss_option options[] = {
      NULL, false},
     {"no-mpi", 0, NULL, "do not record calls of MPI", NULL, false},
     {"gpu", 0, "LEVEL",
-     "work of CUDA devices: default records kernels, copies, memsets, and the calls of the "
+     "work of CUDA and AMD devices: default records kernels, copies, memsets, and the calls of the "
      "runtime with the Python line of each launch; light leaves out the calls that launch "
      "nothing, and has one entry for each launch of a graph; full adds the calls of the driver; "
      "off records none",

@@ -279,6 +279,26 @@ void ss_check_injection(const char *library, const char *foreign, struct ss_chec
     }
 }
 
+/* Without a device of this kind, nothing is missing. */
+void ss_check_backend(const struct ss_device_backend *backend, const char *library, bool has_driver,
+                      struct ss_check *finding)
+{
+    const char *name = backend->name;
+    const char *driver = has_driver ? "" : ", and no driver: there is no device";
+    if (backend->unsupported != NULL) {
+        say(finding, name, SS_CHECK_FACT, "%s devices are not recorded: %s%s", backend->vendor,
+            backend->unsupported, library[0] != '\0' ? "; its library is here" : "");
+    } else if (library[0] != '\0') {
+        say(finding, name, SS_CHECK_OK, "%s devices: %s%s", backend->vendor, library, driver);
+    } else {
+        say(finding, name, has_driver ? SS_CHECK_LIMITED : SS_CHECK_FACT,
+            "%s devices: its library is not found%s", backend->vendor, driver);
+        if (has_driver) {
+            fix(finding, backend->fix);
+        }
+    }
+}
+
 void ss_check_torch(const char *preload, bool has_library, struct ss_check *finding)
 {
     const char *name = "torch";

@@ -5,6 +5,7 @@
 #define SS_CLI_DOCTOR_CHECKS_H
 
 #include "base/launchers.h"
+#include "platform/device_backends.h"
 #include "platform/host_facts.h"
 #include "platform/ptrace_access.h"
 #include "platform/python_installs.h"
@@ -47,6 +48,9 @@ void ss_check_source(const struct ss_source_ops *source, enum ss_source_state st
 void ss_check_injection(const char *library, const char *foreign, struct ss_check *finding);
 /* `preload`: preload.so; "": not found. `has_library`: libstepscope, which preload.so loads, is
  * found. */
+/* `library`: of the backend; "": not found. */
+void ss_check_backend(const struct ss_device_backend *backend, const char *library, bool has_driver,
+                      struct ss_check *finding);
 void ss_check_torch(const char *preload, bool has_library, struct ss_check *finding);
 /* The rank of this process, and which launcher says so. */
 void ss_check_launcher(const struct ss_rank_facts *ranks, struct ss_check *finding);

@@ -292,7 +292,8 @@ static void write_counts(struct ss_device_tracks *devices)
     } counts[] = {
         {"gpu-kernels", "kernels recorded", totals->kernels},
         {"gpu-launches", "launches of kernels observed", totals->launches},
-        {"gpu-dropped-records", "records that CUPTI dropped", totals->losses.dropped_records},
+        {"gpu-dropped-records", "records that CUPTI or rocprofiler-sdk dropped",
+         totals->losses.dropped_records},
         {"gpu-refused-buffers", "buffers that CUPTI asked for and did not get",
          totals->losses.refused_buffers},
         {"gpu-untimed-kernels", "works without times", totals->losses.untimed_kernels},

@@ -2,8 +2,8 @@
 /*
  * Writes the work of devices of one process to the trace: kernels, copies and memsets on a track
  * per stream, which is an entity as are its context and device; calls of CUDA on a track per
- * thread, "CUDA API", with the Python stack of launches. Launches, their calls and their work
- * arrive apart and are joined by their correlation.
+ * thread, "CUDA API" or "HIP API", with the Python stack of launches. Launches, their calls and
+ * their work arrive apart and are joined by their correlation.
  *
  * Owned by the recorder's thread. Errors of the writer are sticky in the context.
  */

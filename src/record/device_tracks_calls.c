@@ -28,11 +28,12 @@ static uint32_t track_of(struct ss_device_tracks *devices, uint32_t tid)
     if (devices->threads.count >= MOST_THREADS || tid == 0 || tid > INT32_MAX) {
         return 0;
     }
-    struct ss_trace_track track = {.kind = SS_TRACK_RANGES,
-                                   .process_ref = ss_recorded_process_ref(devices->process),
-                                   .thread_ref =
-                                       ss_recorded_process_thread(devices->process, (int32_t)tid),
-                                   .name = ss_strview_of(ss_domain_cuda_calls)};
+    bool is_of_hip = ss_device_work_interface(devices->source) == SS_DEVICE_OF_ROCPROFILER;
+    struct ss_trace_track track = {
+        .kind = SS_TRACK_RANGES,
+        .process_ref = ss_recorded_process_ref(devices->process),
+        .thread_ref = ss_recorded_process_thread(devices->process, (int32_t)tid),
+        .name = ss_strview_of(is_of_hip ? ss_domain_hip_calls : ss_domain_cuda_calls)};
     uint32_t ref = ss_annotation_tracks_put_track(devices->tracks, &track);
     ss_vec_push(&devices->threads, (struct ss_device_thread){tid, ref});
     return ref;

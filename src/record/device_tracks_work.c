@@ -187,6 +187,7 @@ static void add_fields(struct ss_device_tracks *devices, struct ss_device_fields
         ss_device_add_number(fields, SS_EVENT_FIELD_registers, work->registers);
         ss_device_add_number(fields, SS_EVENT_FIELD_static_shared_bytes, work->static_shared);
         ss_device_add_number(fields, SS_EVENT_FIELD_dynamic_shared_bytes, work->dynamic_shared);
+        ss_device_add_number(fields, SS_EVENT_FIELD_scratch_bytes, work->scratch);
     } else if (work->work == SS_DEVICE_COPY) {
         add_memory(fields, SS_EVENT_FIELD_from_memory, work->from);
         add_memory(fields, SS_EVENT_FIELD_to_memory, work->to);

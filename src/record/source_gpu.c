@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source "gpu": what record/device_tracks.h wrote of the work of CUDA devices. */
+/* The source "gpu": what record/device_tracks.h wrote of the work of CUDA and AMD devices. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/env.h"
+#include "platform/device_backends.h"
 #include "record/launch.h"
 #include "record/recorder.h"
 #include "record/source_registry.h"
@@ -52,7 +54,7 @@ static const char *cause_of(const struct ss_recorder *recorder)
         return recorder->context.gpu_problem;
     }
     if (totals->losses.refused_buffers > 0 || totals->losses.dropped_records > 0) {
-        return "CUPTI had no buffers";
+        return "there were no buffers for the records";
     }
     if (totals->losses.untimed_kernels > 0) {
         return "the device had no buffers for times";
@@ -97,6 +99,21 @@ static enum ss_source_state describe_losses(const struct ss_recorder *recorder, 
                                                                          : SS_SOURCE_RUNS;
 }
 
+/* Without rocprofiler-sdk, nothing says that a program used an AMD device. */
+static void add_missing(char *reason)
+{
+    const struct ss_device_backend *backend = ss_device_backend_named("rocprofiler-sdk");
+    char library[4096];
+    if (ss_device_backend_has_driver(backend) &&
+        !ss_device_backend_find(backend, ss_env_get(SS_ENV_LD_LIBRARY_PATH), library,
+                                sizeof library)) {
+        size_t used = strlen(reason);
+        snprintf(reason + used, SS_SOURCE_REASON_BYTES - used,
+                 "; work of %s devices is not recorded, because %s is not found: %s",
+                 backend->vendor, backend->name, backend->fix);
+    }
+}
+
 static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
 {
     struct ss_recorder *recorder = source;
@@ -125,14 +142,17 @@ static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
               "skipped (--skip)"
         : totals->cut > 0       ? "no launch was observed: the program was killed, or left by "
                                   "_exit or exec, at once"
-        : totals->processes > 0 ? "the programs that use CUDA launched nothing"
-                                : "no program used CUDA");
+        : totals->processes > 0 ? "the programs that use CUDA or HIP launched nothing"
+                                : "no program used CUDA or HIP");
+    if (totals->processes == 0) {
+        add_missing(reason);
+    }
     return SS_SOURCE_RUNS;
 }
 
 const struct ss_source_ops ss_source_gpu = {
     .name = "gpu",
-    .summary = "kernels and copies of CUDA devices, and the calls that launch them",
+    .summary = "kernels and copies of CUDA and AMD devices, and the calls that launch them",
     .start = start,
     .stop = stop,
 };

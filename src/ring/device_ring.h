@@ -32,6 +32,8 @@ enum {
     SS_DEVICE_MAX_MESSAGE_BYTES = SS_DEVICE_MAX_TEXT_BYTES + 64
 };
 
+enum ss_device_interface_of { SS_DEVICE_OF_CUPTI, SS_DEVICE_OF_ROCPROFILER };
+
 enum ss_device_collector {
     SS_DEVICE_STARTING,
     SS_DEVICE_COLLECTS, /* in windows of the schedule, if there is one */
@@ -47,6 +49,7 @@ struct ss_device_ring_header {
     uint32_t version, bytes_log2;
     int32_t pid; /* in the program's own pid namespace */
     uint32_t interface_version;
+    uint32_t interface; /* enum ss_device_interface_of */
 
     alignas(64) _Atomic uint64_t head; /* bytes written; publishes them */
     alignas(64) _Atomic uint64_t tail; /* bytes read; written by the recorder */

@@ -297,3 +297,9 @@ enum ss_device_collector ss_device_work_state(const struct ss_device_work_source
     return (enum ss_device_collector)atomic_load_explicit(
         &source->reading.consumer.header->collector, memory_order_relaxed);
 }
+
+enum ss_device_interface_of ss_device_work_interface(const struct ss_device_work_source *source)
+{
+    const volatile uint32_t *interface = &source->reading.consumer.header->interface;
+    return *interface == SS_DEVICE_OF_ROCPROFILER ? SS_DEVICE_OF_ROCPROFILER : SS_DEVICE_OF_CUPTI;
+}

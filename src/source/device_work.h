@@ -60,6 +60,8 @@ uint32_t ss_device_work_interface(const struct ss_device_work_source *source);
 /* What was collected until then has been read. */
 uint64_t ss_device_work_flushed_ns(const struct ss_device_work_source *source);
 enum ss_device_collector ss_device_work_state(const struct ss_device_work_source *source);
+/* Which interface the records are from; an unknown one counts as CUPTI. */
+enum ss_device_interface_of ss_device_work_interface(const struct ss_device_work_source *source);
 
 /* For tests: reads from a consumer of the caller. */
 struct ss_device_reading {

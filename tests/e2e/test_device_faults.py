@@ -116,6 +116,6 @@ def test_wrong_times_are_said(record):  # noqa: F811
 
 def test_without_a_driver_the_program_says_so_and_nothing_is_claimed(record):  # noqa: F811
     recording = record(4, 6, device=["--fault", "no-driver"], status=2)
-    assert recording.source["reason"] == "no program used CUDA"
+    assert recording.source["reason"] == "no program used CUDA or HIP"
     text, _ = report_of(recording, 3)
     assert "Devices" not in text

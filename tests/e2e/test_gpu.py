@@ -365,7 +365,7 @@ def test_without_cuda_nothing_is_there(stepscope, tmp_path):
     stepscope("record", "-q", "-o", path, "--", "sleep", "0.1", status=None)
     facts = json.loads(stepscope("info", path, "--format", "json").stdout)["files"][0]
     source = next(one for one in facts["sources"] if one["name"] == "gpu")
-    assert source["status"] == "ran" and source["reason"] == "no program used CUDA"
+    assert source["status"] == "ran" and source["reason"] == "no program used CUDA or HIP"
 
 
 # --- PyTorch --------------------------------------------------------------------------------------

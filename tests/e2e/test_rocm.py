@@ -2,8 +2,9 @@
 """Programs that use HIP under `record`, on a fake of ROCm (tests/fakes/rocm): what is recorded of
 them, what is lost, and what happens where rocprofiler-sdk is absent or refuses."""
 
+import json
 import os
-import re
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -73,3 +74,211 @@ def test_streams(record):
     assert {number: row["copies"] for number, row in rows.items()} == {0: 3, 1: 3, 2: 0}
     old = record(3, fault="old").rows("stream")
     assert sorted(row["kernels"] for row in old) == [0, 6, 9]
+
+
+def test_sizes_of_kernels(record):
+    """Grids are in workgroups, registers are VGPRs, shared memory is LDS."""
+    recording = record(1)
+    events = exported(recording)
+    scale = next(one["args"] for one in events if "scale" in one["name"])
+    reduce = next(one["args"] for one in events if "reduce" in one["name"])
+    assert (scale["grid_x"], scale["grid_y"], scale["block_x"]) == (32, 2, 256)
+    assert (scale["registers"], reduce["registers"]) == (32, 72)  # 64 and 8 for accumulation
+    assert "static_shared_bytes" not in scale and scale["dynamic_shared_bytes"] == 512
+    assert (reduce["static_shared_bytes"], reduce["dynamic_shared_bytes"]) == (2048, 512)
+    assert scale["scratch_bytes"] == 64
+    copies = [one for one in events if one["name"].startswith("Memcpy ")]
+    assert {one["name"] for one in copies} == {"Memcpy HtoD (Unknown -> Device)",
+                                               "Memcpy DtoH (Device -> Unknown)"}
+    assert {one["args"]["bytes"] for one in copies} == {65536}
+
+
+def exported(recording):
+    out = recording.path.with_suffix(".json")
+    recording.stepscope("export", "--to", "chrome", "-o", out, recording.path, status=None)
+    return [one for one in json.loads(out.read_text())["traceEvents"] if one["ph"] == "X"]
+
+
+@pytest.mark.parametrize("fault", ["", "old", "clock", "old,clock"])
+def test_work_is_after_its_launch(record, fault):
+    """Times of the SDK are on CLOCK_BOOTTIME, or on any clock, and are converted."""
+    events = exported(record(4, fault=fault))
+    calls = {one["args"]["correlation"]: one for one in events if one["name"] == "hipLaunchKernel"}
+    waits = [one for one in events if one["name"] == "hipDeviceSynchronize"]
+    kernels = [one for one in events if one["cat"] == "kernel"]
+    assert len(kernels) == 20 and len(waits) == 4
+    for one in kernels:
+        call = calls[one["args"]["correlation"]]
+        assert 0 <= one["ts"] - call["ts"] < 1e6
+        assert min(wait["ts"] + wait["dur"] for wait in waits if wait["ts"] > call["ts"]) \
+            >= one["ts"] + one["dur"] - 100
+
+
+def test_lines_of_the_program(record, tools, source_dir):
+    program = source_dir / "tests/workloads/hip_lines.py"
+    lines = program.read_text().splitlines()
+    recording = record(sys.executable, program, tools / "libamdhip64.so.6", 12)
+    found = {lines[row["line"] - 1].split("# line of ")[-1]: row
+             for row in recording.rows("kernel-line")}
+    assert {name: row["kernels"] for name, row in found.items()} == {"scale": 12, "reduce": 12}
+    assert all(name in row["heaviest"] and row["function"] == "forward"
+               for name, row in found.items())
+
+
+def test_levels(record):
+    light = record(2, options=["--gpu", "light"])
+    assert light.source["reason"].startswith("10 kernels, 4 copies, 0 memsets and 14 calls ")
+    calls = {row["name"] for row in light.rows("api")}
+    assert calls == {"hipLaunchKernel", "hipMemcpyAsync", "hipMemcpy"}
+    off = record(2, options=["--gpu", "off"])
+    assert off.source["reason"] == "--gpu off" and off.notes == {}
+
+
+def test_graphs(record):
+    """What is captured launches nothing; the works of a replay have one launch."""
+    recording = record(1, "graph")
+    assert names(recording) == {"scale": 2 + 3, "reduce": 2, "nccl": 1}
+    assert recording.notes["gpu-launches-without-kernel"] == 0
+    assert recording.notes["gpu-launches"] == 6 and recording.notes["gpu-kernels-without-launch"] == 0
+
+
+def test_threads(record):
+    recording = record(20, "threads")
+    assert recording.notes["gpu-kernels"] == recording.notes["gpu-launches"] == 400
+    assert recording.notes["gpu-kernels-without-launch"] == 0
+
+
+def test_windows_of_a_schedule(record, stepscope, tools, source_dir):
+    package = {"PYTHONPATH": str(stepscope.path.parent / "python")}
+    code = "import stepscope; print(getattr(stepscope._stepscope, 'has_runtime', 0))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
+                          env={**os.environ, **package}, timeout=60)
+    if done.stdout.strip() != "1":
+        pytest.skip("no extension was built for the Python that runs the tests (its headers are "
+                    "not installed)")
+    program = source_dir / "tests/workloads/hip_lines.py"
+    recording = record(sys.executable, program, tools / "libamdhip64.so.6", 40,
+                       options=["--schedule", "wait=5,warmup=1,active=4,repeat=1"],
+                       env=package)
+    assert 8 <= recording.notes["gpu-kernels"] <= 12
+
+
+# --- what is lost --------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("fault,notes,text", [
+    ("small-buffer", {"gpu-dropped-records"}, None),
+    ("no-times", {"gpu-untimed-kernels"}, "launches and no kernel: the device had no buffers"),
+    ("lost-kernels", {"gpu-launches-without-kernel"}, "launches and no kernel"),
+])
+def test_losses(record, fault, notes, text):
+    recording = record(30, fault=fault)
+    assert all(recording.notes[name] > 0 for name in notes), recording.notes
+    kernels = recording.notes["gpu-kernels"]
+    assert kernels + recording.notes["gpu-untimed-kernels"] \
+        + recording.notes["gpu-launches-without-kernel"] >= 150
+    if text is not None:
+        assert kernels == 0 and text in recording.source["reason"]
+
+
+def test_too_few_buffers(record):
+    """One buffer of ours, which the writer has while the SDK delivers the next records."""
+    recording = record(400, "threads", env={"STEPSCOPE_GPU": "full,buffers=1"})
+    assert recording.notes["gpu-kernels"] + recording.notes["gpu-launches-without-kernel"] >= 8000
+    assert recording.notes["gpu-launches-without-kernel"] == 0 \
+        or recording.notes["gpu-dropped-records"] > 0
+
+
+@pytest.mark.parametrize("how,status", [("exit", 7), ("kill", -9)])
+def test_a_program_that_leaves_at_once(record, how, status):
+    recording = record(3, how, status=status)
+    assert "killed, or left by _exit or exec" in recording.source["reason"]
+
+
+def test_a_program_that_executes_itself(record):
+    recording = record(3, "exec")
+    assert recording.notes["gpu-kernels"] >= 5
+
+
+def test_a_program_that_forks(record):
+    recording = record(3, "fork")
+    assert recording.notes["gpu-kernels"] == 15 and recording.source["status"] == "ran"
+
+
+def test_a_tool_that_is_not_finalized(record):
+    """The SDK is gone before it returned its records: that is said."""
+    recording = record(3, fault="no-finalize")
+    assert "the program was killed, or left by _exit or exec" in recording.source["reason"]
+
+
+# --- the SDK is absent, or refuses ---------------------------------------------------------------
+
+@pytest.mark.parametrize("fault,reason", [
+    ("too-old", "has version 0.3.0: rocprofiler-sdk 0.4 (ROCm 6.2) or later is needed"),
+    ("locked", "rocprofiler-sdk cannot be used: Configuration is locked (16)"),
+    ("conflict", "rocprofiler-sdk refuses to record work: it conflicts with another tool"),
+])
+def test_an_sdk_that_refuses(record, fault, reason):
+    recording = record(3, fault=fault)
+    assert reason in recording.source["reason"], recording.source
+    assert recording.source["status"] != "ran" and recording.notes.get("gpu-kernels", 0) == 0
+
+
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_without_the_sdk(stepscope, tools, tmp_path, is_recorded):
+    """The program runs as it does without stepscope."""
+    folder = tmp_path / "rocm"
+    folder.mkdir()
+    for name in ("libamdhip64.so.6", "rocm_program"):
+        shutil.copy(tools / name, folder / name)
+    env = {"LD_LIBRARY_PATH": str(folder)}
+    if shutil.which("patchelf") is None:
+        (folder / "librocprofiler-sdk.so.1").write_bytes(b"no library")  # found first, and unusable
+    path = tmp_path / "out.pftrace"
+    before = [stepscope.path, "record", "-q", "-o", path, "--"] if is_recorded else []
+    done = subprocess.run([*before, folder / "rocm_program", "3"], env={**os.environ, **env},
+                          capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    if is_recorded:
+        source = Recording(stepscope, path, done).source
+        assert "no program used" in source["reason"], source
+
+
+def test_other_tools_keep_their_place(record, tools, tmp_path):
+    """A tool that the user has named in ROCP_TOOL_LIBRARIES is loaded first."""
+    source = tmp_path / "tool.c"
+    source.write_text('#include <stdio.h>\nvoid *rocprofiler_configure(unsigned v, const char *t, '
+                      'unsigned p, void *c);\nvoid *rocprofiler_configure(unsigned v, const char *t, '
+                      'unsigned p, void *c)\n{\n    (void)v, (void)t, (void)c;\n'
+                      '    fprintf(stderr, "priority %u\\n", p);\n    return 0;\n}\n')
+    library = tmp_path / "tool.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    recording = record(2, env={"ROCP_TOOL_LIBRARIES": str(library)})
+    assert "priority 0" in recording.done.stderr and recording.notes["gpu-kernels"] == 10
+
+
+# --- doctor --------------------------------------------------------------------------------------
+
+def test_doctor_names_the_backends(stepscope, tools):
+    """Each row of the table of backends: what was found, or why it is absent."""
+    done = stepscope("doctor", "--format", "json", status=None,
+                     env={"LD_LIBRARY_PATH": str(tools)})
+    checks = {one["name"]: one for one in json.loads(done.stdout)["checks"]}
+    assert checks["rocprofiler-sdk"]["verdict"] == "ok"
+    assert f"AMD devices: {tools}/librocprofiler-sdk.so.1" in checks["rocprofiler-sdk"]["text"]
+    assert checks["cupti"]["text"].startswith("NVIDIA devices: ")
+    assert checks["level-zero"]["verdict"] == "fact"
+    assert "no collector for it" in checks["level-zero"]["text"]
+    without = stepscope("doctor", "--format", "json", status=None)
+    row = next(one for one in json.loads(without.stdout)["checks"] if one["name"] == "rocprofiler-sdk")
+    if not list(pathlib.Path("/opt").glob("rocm*/lib*/librocprofiler-sdk.so.*")):
+        assert "its library is not found" in row["text"]
+
+
+def test_calls_are_on_tracks_of_hip(record):
+    recording = record(2)
+    out = recording.path.with_suffix(".json")
+    recording.stepscope("export", "--to", "chrome", "-o", out, recording.path, status=None)
+    threads = {one["args"]["name"] for one in json.loads(out.read_text())["traceEvents"]
+               if one["name"] == "thread_name"}
+    assert any("HIP API" in name for name in threads), threads
+    assert not any("CUDA API" in name for name in threads), threads

@@ -20,13 +20,12 @@ def load(name):
 SCALE, REDUCE = load(b"_Z5scalePff.kd"), load(b"_Z6reducePfi.kd")
 
 
-def launch(kernel):
-    HIP.hipLaunchKernel(kernel, Dim3(8, 1, 1), Dim3(64, 1, 1), None, ctypes.c_size_t(0), None)
+GRID, BLOCK, SHARED = Dim3(8, 1, 1), Dim3(64, 1, 1), ctypes.c_size_t(0)
 
 
 def forward():
-    launch(SCALE)
-    launch(REDUCE)
+    HIP.hipLaunchKernel(SCALE, GRID, BLOCK, None, SHARED, None)  # line of scale
+    HIP.hipLaunchKernel(REDUCE, GRID, BLOCK, None, SHARED, None)  # line of reduce
 
 
 def step():

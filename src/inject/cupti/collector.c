@@ -380,7 +380,8 @@ static void start(void)
 {
     char problem[TEXT_BYTES];
     collector.user = ss_process_pid();
-    if (!ss_cupti_load(&collector.cupti, problem, sizeof problem)) {
+    if (!ss_cupti_writer_is_free(problem, sizeof problem) ||
+        !ss_cupti_load(&collector.cupti, problem, sizeof problem)) {
         set_fact(ss_fact_gpu_problem, problem);
         return;
     }

@@ -13,6 +13,7 @@
 #include "inject/cupti/output.h"
 
 struct ss_device_interface {
+    enum ss_device_interface_of number;
     /* The record after `*record` in a full buffer; NULL: the first. false: there is no more. */
     bool (*next_record)(uint8_t *bytes, size_t valid, void **record);
     enum ss_cupti_decoded (*decode)(const void *record, size_t bytes, struct ss_cupti_event *event);

@@ -25,8 +25,8 @@ struct ss_cupti_name_cache {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-bool ss_cupti_output_open(struct ss_cupti_output *output, uint32_t version, char *problem,
-                          size_t size)
+bool ss_cupti_output_open(struct ss_cupti_output *output, enum ss_device_interface_of interface,
+                          uint32_t version, char *problem, size_t size)
 {
     const size_t bytes = SS_DEVICE_RING_PAGE_BYTES + ((size_t)1 << SS_DEVICE_RING_LOG2);
     int fd = ss_process_make_device_file(bytes);
@@ -40,6 +40,7 @@ bool ss_cupti_output_open(struct ss_cupti_output *output, uint32_t version, char
         *output = (struct ss_cupti_output){.is_patient = true,
                                            .names = ss_alloc_zero(1, sizeof *output->names)};
         ((struct ss_device_ring_header *)memory)->interface_version = version;
+        ((struct ss_device_ring_header *)memory)->interface = interface;
         ss_device_producer_init(&output->ring, memory, SS_DEVICE_RING_LOG2,
                                 (int32_t)ss_process_pid());
     }

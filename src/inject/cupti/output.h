@@ -18,8 +18,8 @@ struct ss_cupti_output {
 };
 
 /* Creates and maps the file. false: `problem` says why. */
-bool ss_cupti_output_open(struct ss_cupti_output *output, uint32_t version, char *problem,
-                          size_t size);
+bool ss_cupti_output_open(struct ss_cupti_output *output, enum ss_device_interface_of interface,
+                          uint32_t version, char *problem, size_t size);
 void ss_cupti_output_put(struct ss_cupti_output *output, struct ss_device_message *message,
                          size_t bytes);
 /* The number of a text at an address in this process, such as the name of a kernel. */

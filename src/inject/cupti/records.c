@@ -55,7 +55,8 @@ static uint64_t take_dropped(void)
 
 const struct ss_device_interface *ss_cupti_interface(const struct ss_cupti *of)
 {
-    static const struct ss_device_interface interface = {.next_record = next_record,
+    static const struct ss_device_interface interface = {.number = SS_DEVICE_OF_CUPTI,
+                                                         .next_record = next_record,
                                                          .decode = ss_cupti_decode,
                                                          .complete = complete,
                                                          .function_name = function_name,

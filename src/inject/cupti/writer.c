@@ -409,17 +409,23 @@ static void *run(void *argument)
     return NULL;
 }
 
+bool ss_cupti_writer_is_free(char *problem, size_t size)
+{
+    if (header() != NULL) {
+        snprintf(problem, size,
+                 "devices of one kind are recorded in a process: another interface "
+                 "was initialised first");
+    }
+    return header() == NULL;
+}
+
 bool ss_cupti_writer_start(const struct ss_device_interface *interface, uint32_t version,
                            const struct ss_cupti_writer_hooks *hooks, char *problem, size_t size)
 {
-    if (header() != NULL) {
-        snprintf(problem, size, "the work of another interface is recorded in this process");
-        return false;
-    }
     writer.interface = interface;
     writer.hooks = *hooks;
     writer.stack_problem = ss_launch_stack_problem();
-    if (!ss_cupti_output_open(&writer.output, version, problem, size)) {
+    if (!ss_cupti_output_open(&writer.output, interface->number, version, problem, size)) {
         return false;
     }
     writer.flushed_ns = ss_stamp_monotonic_ns();

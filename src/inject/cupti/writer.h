@@ -17,6 +17,9 @@ struct ss_cupti_writer_hooks {
     void (*describe)(void); /* what is used has changed */
 };
 
+/* Before the pool and the writer are started, which a process has one of. false: another interface
+ * has them, as `problem` says. */
+bool ss_cupti_writer_is_free(char *problem, size_t size);
 /* Creates the ring and the thread, once in a process. `version`: of the interface. false: `problem`
  * says why. */
 bool ss_cupti_writer_start(const struct ss_device_interface *interface, uint32_t version,

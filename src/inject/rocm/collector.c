@@ -83,7 +83,7 @@ static void fail(const char *what, uint32_t status)
 {
     char text[TEXT_BYTES];
     snprintf(text, sizeof text, "rocprofiler-sdk refuses %s: %s (%u)", what,
-             ss_rocm_status_text(status), status);
+             ss_rocm_status_text(&collector.rocm, status), status);
     collector.has_failed = true;
     set_fact(ss_fact_gpu_problem, text);
     ss_cupti_writer_set_state(SS_DEVICE_REFUSED);
@@ -234,7 +234,7 @@ static uint32_t record_kind(size_t i)
         }
     }
     uint32_t status = kind == 0
-                          ? 1
+                          ? SS_ROCM_ERROR
                           : rocm->configure_buffer_tracing_service(
                                 collector.work, kind, operations.count > 0 ? operations.list : NULL,
                                 operations.count, collector.buffer);
@@ -329,14 +329,15 @@ static bool follows_schedule(void)
 static bool prepare(char *problem, size_t size)
 {
     struct ss_cupti_writer_hooks hooks = {.is_on = is_on, .describe = describe};
-    if (!ss_rocm_load(&collector.rocm, collector.version, collector.caller, problem, size)) {
+    if (!ss_cupti_writer_is_free(problem, size) ||
+        !ss_rocm_load(&collector.rocm, collector.version, collector.caller, problem, size)) {
         return false;
     }
     ss_rocm_calls_init(&collector.rocm);
     uint32_t status = configure();
     if (status != SS_ROCM_OK) {
         snprintf(problem, size, "rocprofiler-sdk cannot be used: %s (%u)",
-                 ss_rocm_status_text(status), status);
+                 ss_rocm_status_text(&collector.rocm, status), status);
         return false;
     }
     ss_cupti_pool_init(true, collector.settings.buffers);

@@ -19,6 +19,7 @@ static bool find_functions(struct ss_rocm *rocm, void *library, char *problem, s
 #define FIND(name, ...) *(void **)&rocm->name = dlsym(library, "rocprofiler_" #name);
     SS_ROCM_OPTIONAL_FUNCTIONS(FIND)
 #undef FIND
+    *(void **)&rocm->get_status_string = dlsym(library, "rocprofiler_get_status_string");
     return true;
 }
 
@@ -71,18 +72,11 @@ const char *ss_rocm_operation(const struct ss_rocm *rocm, uint32_t kind, int32_t
                : NULL;
 }
 
-const char *ss_rocm_status_text(uint32_t status)
+const char *ss_rocm_status_text(const struct ss_rocm *rocm, uint32_t status)
 {
-    switch (status) {
-    case SS_ROCM_CONFLICT:
+    const char *text = rocm->get_status_string != NULL ? rocm->get_status_string(status) : NULL;
+    if (status == SS_ROCM_CONFLICT) {
         return "it conflicts with another tool of this process: run the program without that";
-    case SS_ROCM_LOCKED:
-        return "another tool has configured it already: run the program without that";
-    case SS_ROCM_INCOMPATIBLE_DRIVER:
-        return "the amdgpu driver is too old for it";
-    case SS_ROCM_NO_RESOURCES:
-        return "it has no memory for its buffers";
-    default:
-        return "an error of rocprofiler-sdk";
     }
+    return text != NULL ? text : "an error of rocprofiler-sdk";
 }

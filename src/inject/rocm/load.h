@@ -16,7 +16,8 @@ struct ss_rocm {
     SS_ROCM_NEEDED_FUNCTIONS(SS_ROCM_MEMBER)
     SS_ROCM_OPTIONAL_FUNCTIONS(SS_ROCM_MEMBER) /* NULL: it has none */
 #undef SS_ROCM_MEMBER
-    uint32_t version; /* 10000 * major + 100 * minor + patch */
+    const char *(*get_status_string)(uint32_t status); /* NULL: it has none */
+    uint32_t version;                                  /* 10000 * major + 100 * minor + patch */
     char path[512];
 };
 
@@ -28,6 +29,6 @@ uint32_t ss_rocm_kind(const struct ss_rocm *rocm, bool of_callbacks, const char 
 /* The name of an operation of a kind of buffers; NULL: it has none. */
 const char *ss_rocm_operation(const struct ss_rocm *rocm, uint32_t kind, int32_t operation);
 /* What a status means, for people. */
-const char *ss_rocm_status_text(uint32_t status);
+const char *ss_rocm_status_text(const struct ss_rocm *rocm, uint32_t status);
 
 #endif

@@ -179,7 +179,8 @@ static uint64_t take_dropped(void)
 const struct ss_device_interface *ss_rocm_interface(const struct ss_rocm *of,
                                                     const uint64_t *buffer, bool streams)
 {
-    static const struct ss_device_interface interface = {.next_record = ss_rocm_next_record,
+    static const struct ss_device_interface interface = {.number = SS_DEVICE_OF_ROCPROFILER,
+                                                         .next_record = ss_rocm_next_record,
                                                          .decode = ss_rocm_decode,
                                                          .complete = complete,
                                                          .function_name = function_name,

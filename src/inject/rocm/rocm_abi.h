@@ -12,13 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
-enum ss_rocm_status {
-    SS_ROCM_OK = 0,
-    SS_ROCM_CONFLICT = 12,            /* with the context of another tool */
-    SS_ROCM_LOCKED = 16,              /* the time to configure is over */
-    SS_ROCM_INCOMPATIBLE_DRIVER = 28, /* a service needs a newer one */
-    SS_ROCM_NO_RESOURCES = 29
-};
+/* Other numbers change with the versions, and are shown by the SDK's own words. */
+enum ss_rocm_status { SS_ROCM_OK = 0, SS_ROCM_ERROR = 1, SS_ROCM_CONFLICT = 12 };
 
 enum { SS_ROCM_OLDEST_VERSION = 400, SS_ROCM_LONG_IDS_FROM = 10000 /* 1.0 */ };
 

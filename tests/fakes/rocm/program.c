@@ -3,7 +3,7 @@
  * A program that uses HIP: rocm_program ROUNDS [END]. A round has two kernels on each of two
  * streams, a copy there and back, and a collective. END is how it ends: "return", "exit" (_exit),
  * "kill", "fork" (a child that uses HIP and exits), "exec" (itself, with one round), "graph"
- * (captures, then replays), "threads" (rounds on four threads), "wait" (after a second).
+ * (captures, then replays), "threads" (rounds on four threads).
  */
 #include <pthread.h>
 #include <signal.h>
@@ -81,8 +81,6 @@ static int end(const char *how, char **arguments)
         execv("/proc/self/exe", again);
     } else if (strcmp(how, "graph") == 0) {
         replay();
-    } else if (strcmp(how, "wait") == 0) {
-        sleep(1);
     } else if (strcmp(how, "fork") == 0) {
         int status = 0;
         pid_t child = fork();

@@ -354,6 +354,11 @@ EXPORT uint32_t rocprofiler_get_timestamp(uint64_t *timestamp)
     return OK;
 }
 
+EXPORT const char *rocprofiler_get_status_string(uint32_t status)
+{
+    return status == LOCKED ? "Configuration is locked" : status == OK ? "Success" : "Error";
+}
+
 EXPORT uint32_t rocprofiler_create_context(uint64_t *context)
 {
     if (!is_configuring || fake_sdk_has_fault("locked")) {
@@ -508,11 +513,13 @@ static void call_back(uint64_t context, const callback_service *service, uint64_
                       int32_t operation, uint32_t phase, void *payload, uint64_t *user)
 {
     if (is_old()) {
-        old_event what = {context, thread_id(), {id, 0}, kind, operation, phase, payload};
-        ((void (*)(old_event, uint64_t *, void *))service->callback)(what, user, service->data);
+        old_callback_event what = {context, thread_id(), {id, 0}, kind, operation, phase, payload};
+        ((void (*)(old_callback_event, uint64_t *, void *))service->callback)(what, user,
+                                                                              service->data);
     } else {
-        event what = {context, thread_id(), {id, 0, 0}, kind, operation, phase, payload};
-        ((void (*)(event, uint64_t *, void *))service->callback)(what, user, service->data);
+        callback_event what = {context, thread_id(), {id, 0, 0}, kind, operation, phase, payload};
+        ((void (*)(callback_event, uint64_t *, void *))service->callback)(what, user,
+                                                                          service->data);
     }
 }
 

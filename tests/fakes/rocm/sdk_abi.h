@@ -68,7 +68,7 @@ typedef struct {
     int32_t operation;
     uint32_t phase;
     void *payload;
-} event;
+} callback_event;
 typedef struct {
     uint64_t context, thread;
     short_id id;
@@ -76,7 +76,7 @@ typedef struct {
     int32_t operation;
     uint32_t phase;
     void *payload;
-} old_event;
+} old_callback_event;
 
 typedef struct {
     uint64_t size, kernel, code_object;

@@ -162,6 +162,23 @@ static void test_torch(void **state)
     expect(&finding, SS_CHECK_LIMITED, "libstepscope", "install");
 }
 
+static void test_backends(void **state)
+{
+    (void)state;
+    struct ss_check finding;
+    const struct ss_device_backend *amd = ss_device_backend_named("rocprofiler-sdk");
+    ss_check_backend(amd, "/opt/rocm/lib/librocprofiler-sdk.so.1", true, &finding);
+    expect(&finding, SS_CHECK_OK, "AMD devices: /opt/rocm/lib/librocprofiler-sdk.so.1", "");
+    ss_check_backend(amd, "/opt/rocm/lib/librocprofiler-sdk.so.1", false, &finding);
+    expect(&finding, SS_CHECK_OK, "no driver", "");
+    ss_check_backend(amd, "", true, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "is not found", "ROCm 6.2");
+    ss_check_backend(amd, "", false, &finding);
+    expect(&finding, SS_CHECK_FACT, "there is no device", "");
+    ss_check_backend(ss_device_backend_named("level-zero"), "", true, &finding);
+    expect(&finding, SS_CHECK_FACT, "Intel devices are not recorded: this version has no", "");
+}
+
 static void test_injection(void **state)
 {
     (void)state;
@@ -219,6 +236,7 @@ int main(void)
         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_folder),
         cmocka_unit_test(test_torch),
+        cmocka_unit_test(test_backends),
         cmocka_unit_test(test_injection),
         cmocka_unit_test(test_facts_of_this_machine),
         cmocka_unit_test(test_version_in_name),
