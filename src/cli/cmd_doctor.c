@@ -69,6 +69,7 @@ static void examine_torch(struct ss_check *finding)
     ss_check_torch(is_there ? preload : "", has_library, finding);
 }
 
+/* Long: one line for each check. */
 static size_t examine(struct ss_check *findings)
 {
     size_t count = 0;
@@ -106,6 +107,9 @@ static size_t examine(struct ss_check *findings)
     ss_check_launcher(&ranks, &findings[count++]);
     ss_check_processes(&host, &findings[count++]);
     ss_check_confinement(&host, &findings[count++]);
+    struct ss_nvidia_driver driver;
+    ss_nvidia_driver_read("/proc/driver/nvidia", &driver);
+    ss_check_gpu_counters(&driver, &host, &findings[count++]);
     ss_check_machine(&host, &findings[count++]);
     return count;
 }

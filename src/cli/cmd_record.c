@@ -115,8 +115,12 @@ static const struct ss_option options[] = {
     {"gpu", 0, "LEVEL",
      "work of CUDA and AMD devices: default records kernels, copies, memsets, and the calls of the "
      "runtime with the Python line of each launch; light leaves out the calls that launch "
-     "nothing, and has one entry for each launch of a graph; full adds the calls of the driver; "
-     "off records none",
+     "nothing, and has one entry for each launch of a graph; full adds the calls of the driver, "
+     "memory that the program takes, and ids that it gives; off records none",
+     NULL, false},
+    {"gpu-metrics", 0, "SECONDS",
+     "also sample counters of devices at this interval, such as 0.001: active SMs and tensor "
+     "cores, DRAM, PCIe, NVLink; needs CUPTI 12.6 and the permission to count",
      NULL, false},
     {"counters", 0, "SET",
      "measure hardware counters of steps: memory, roofline, detailed (`stepscope kernel --sets`), "
@@ -343,7 +347,7 @@ static bool parse_options(const struct ss_arguments *arguments, struct ss_record
         !ss_arguments_get_choice(arguments, "full-rings", full_rings, 0, &when_full) ||
         !parse_torch_profiler(arguments, profiler, sizeof profiler) ||
         !ss_record_plan_choose_format(arguments, plan) || !parse_stats(arguments, plan) ||
-        !ss_record_gpu_parse(arguments, plan)) {
+        !ss_record_plan_choose_gpu(arguments, plan)) {
         return false;
     }
     if (ss_arguments_has(arguments, "function") && ss_arguments_has(arguments, "nolineno")) {

@@ -345,6 +345,34 @@ void ss_check_launcher(const struct ss_rank_facts *ranks, struct ss_check *findi
     }
 }
 
+/* CAP_PERFMON counts from the driver's release 565 on. */
+void ss_check_gpu_counters(const struct ss_nvidia_driver *driver, const struct ss_host_facts *host,
+                           struct ss_check *finding)
+{
+    enum { FIRST_WITH_PERFMON = 565 };
+    const char *name = "counters of GPUs";
+    bool is_admin =
+        ss_proc_status_can(&host->self, SS_CAP_SYS_ADMIN) ||
+        (ss_proc_status_can(&host->self, SS_CAP_PERFMON) && driver->release >= FIRST_WITH_PERFMON);
+    if (!driver->is_loaded) {
+        say(finding, name, SS_CHECK_FACT, "no driver of NVIDIA is loaded");
+    } else if (!driver->knows_permission) {
+        say(finding, name, SS_CHECK_FACT,
+            "the driver does not say who may use them: /proc/driver/nvidia/params is not readable");
+    } else if (driver->is_admin_only && !is_admin) {
+        say(finding, name, SS_CHECK_LIMITED,
+            "the driver gives them to administrators only: record --gpu-metrics and --counters "
+            "are refused; kernels are recorded all the same");
+        fix(finding,
+            "set NVreg_RestrictProfilingToAdminUsers=0 for the module nvidia and load it again, "
+            "or run with CAP_SYS_ADMIN (in a container: --cap-add=SYS_ADMIN)");
+    } else {
+        say(finding, name, SS_CHECK_OK,
+            driver->is_admin_only ? "given to administrators, which this process is"
+                                  : "the driver gives them to every user");
+    }
+}
+
 void ss_check_machine(const struct ss_host_facts *host, struct ss_check *finding)
 {
     say(finding, "machine", SS_CHECK_FACT, "%s, %d %s usable", host->kernel, host->cores,

@@ -7,6 +7,7 @@
 #include "base/launchers.h"
 #include "platform/device_backends.h"
 #include "platform/host_facts.h"
+#include "platform/nvidia_driver.h"
 #include "platform/ptrace_access.h"
 #include "platform/python_installs.h"
 #include "source/source.h"
@@ -54,6 +55,9 @@ void ss_check_backend(const struct ss_device_backend *backend, const char *libra
 void ss_check_torch(const char *preload, bool has_library, struct ss_check *finding);
 /* The rank of this process, and which launcher says so. */
 void ss_check_launcher(const struct ss_rank_facts *ranks, struct ss_check *finding);
+/* Whether counters of GPUs may be sampled (record --gpu-metrics) and measured. */
+void ss_check_gpu_counters(const struct ss_nvidia_driver *driver, const struct ss_host_facts *host,
+                           struct ss_check *finding);
 void ss_check_machine(const struct ss_host_facts *host, struct ss_check *finding);
 
 #endif

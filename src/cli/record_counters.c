@@ -4,18 +4,6 @@
 #include "counters/request.h"
 #include "counters/sets.h"
 
-bool ss_record_gpu_parse(const struct ss_arguments *arguments, struct ss_record_plan *plan)
-{
-    static const char *const levels[] = {"default", "light", "full", "off", NULL};
-    enum { OFF = 3 };
-    int level;
-    if (!ss_arguments_get_choice(arguments, "gpu", levels, 0, &level)) {
-        return false;
-    }
-    plan->record.gpu = level != OFF ? levels[level] : NULL;
-    return true;
-}
-
 bool ss_record_counters_parse(const struct ss_arguments *arguments, struct ss_record_plan *plan)
 {
     struct ss_counter_request request = {.skip = 0};

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,38 @@
 #include "record/window_files.h"
 #include "record/window_name.h"
 #include "view/sink.h"
+
+/* "default,samples=1000000": commas separate the settings for the program. */
+static bool choose_gpu_metrics(const struct ss_arguments *arguments, struct ss_record_plan *plan)
+{
+    double seconds;
+    if (!ss_arguments_has(arguments, "gpu-metrics")) {
+        return true;
+    }
+    if (plan->record.gpu == NULL) {
+        ss_cli_usage(arguments, "--gpu-metrics needs the work of devices: leave out --gpu off");
+        return false;
+    }
+    if (!ss_arguments_get_number(arguments, "gpu-metrics", 0.00001, 10, 0, &seconds)) {
+        return false;
+    }
+    snprintf(plan->gpu_text, sizeof plan->gpu_text, "%s,samples=%" PRIu64, plan->record.gpu,
+             (uint64_t)(seconds * 1e9 + 0.5));
+    plan->record.gpu = plan->gpu_text;
+    return true;
+}
+
+bool ss_record_plan_choose_gpu(const struct ss_arguments *arguments, struct ss_record_plan *plan)
+{
+    static const char *const levels[] = {"default", "light", "full", "off", NULL};
+    enum { OFF = 3 };
+    int level;
+    if (!ss_arguments_get_choice(arguments, "gpu", levels, 0, &level)) {
+        return false;
+    }
+    plan->record.gpu = level != OFF ? levels[level] : NULL;
+    return choose_gpu_metrics(arguments, plan);
+}
 
 void ss_record_plan_fini(struct ss_record_plan *plan)
 {

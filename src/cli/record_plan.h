@@ -20,7 +20,7 @@ struct ss_record_plan {
     bool on_demand;
     char *on_demand_path; /* NULL: none */
     char schedule_text[SS_SCHEDULE_TEXT_BYTES];
-    char torch_text[256];
+    char torch_text[256], gpu_text[64];
     char counters_text[SS_COUNTER_REQUEST_BYTES];
     struct ss_record_output output;
     struct ss_record_run run;
@@ -38,6 +38,8 @@ bool ss_record_plan_parse_on_demand(const struct ss_arguments *arguments,
 /* By -f, else by the ending of -o. False: a usage error was printed. */
 bool ss_record_plan_choose_format(const struct ss_arguments *arguments,
                                   struct ss_record_plan *plan);
+/* What is recorded of CUDA devices: --gpu and --gpu-metrics. False: as above. */
+bool ss_record_plan_choose_gpu(const struct ss_arguments *arguments, struct ss_record_plan *plan);
 /* Expands the names of files, checks that they can be written, and makes their folders. */
 enum ss_status ss_record_plan_choose_paths(const struct ss_arguments *arguments,
                                            struct ss_record_plan *plan, struct ss_error *err);

@@ -28,6 +28,9 @@ enum ss_profiler_kind { SS_PROFILER_OF_RANGES = 0, SS_PROFILER_OF_SAMPLES = 1 };
 enum { SS_PROFILER_AUTO_RANGE = 1, SS_PROFILER_USER_RANGE = 2 };
 enum { SS_PROFILER_KERNEL_REPLAY = 2, SS_PROFILER_USER_REPLAY = 3 };
 
+/* CUpti_PmSampling_TriggerMode */
+enum { SS_PROFILER_BY_CYCLES = 0, SS_PROFILER_BY_TIME = 1 };
+
 /* CUptiResult, as far as it has a text of ours. */
 enum ss_profiler_result {
 #define SS_PROFILER_RESULT(name, number, theirs, why, fix) SS_PROFILER_##name = (number),

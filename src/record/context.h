@@ -17,6 +17,8 @@
 #include "record/recording.h"
 #include "source/python_sampler.h"
 
+enum { SS_MOST_SAMPLED_DEVICES = 32 };
+
 struct ss_record_context {
     const struct ss_clock *clock; /* NULL: the system's */
     struct ss_recording *recording;
@@ -27,7 +29,12 @@ struct ss_record_context {
     uint64_t forget_after_ns; /* no more records arrive for a process that ended so long ago */
     /* Assigned so far. */
     uint32_t track_refs, device_refs, stream_refs, context_refs, group_refs;
-    char gpu_problem[256]; /* why a program's devices are not recorded; "": they are */
+    char gpu_problem[256];         /* why a program's devices are not recorded; "": they are */
+    char gpu_samples_problem[320]; /* the same of the sampling of their counters */
+    struct ss_sampled_device {
+        char uuid[48];                  /* "": none */
+        uint32_t series;                /* bits, by enum ss_sample_series */
+    } sampled[SS_MOST_SAMPLED_DEVICES]; /* whose counters programs sample now */
     struct ss_process_observer observer;
     const struct ss_injection *injection;  /* what the program inherits; NULL: nothing */
     bool is_sampling;                      /* during a tick: no calls into samplers */

@@ -64,21 +64,26 @@ void ss_device_write(struct ss_device_tracks *devices, uint32_t track_ref, uint3
 
 /* --- entities --------------------------------------------------------------------------------- */
 
+void ss_device_write_uuid(const uint8_t id[16], char *text, size_t size)
+{
+    static const uint8_t none[16];
+    text[0] = '\0';
+    if (memcmp(id, none, sizeof none) != 0) {
+        snprintf(text, size,
+                 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", id[0],
+                 id[1], id[2], id[3], id[4], id[5], id[6], id[7], id[8], id[9], id[10], id[11],
+                 id[12], id[13], id[14], id[15]);
+    }
+}
+
 /* `ref`: of the device, which is known by its number; 0: it is new. */
 static uint32_t put_device(struct ss_device_tracks *devices, uint32_t ref,
                            const struct ss_device_device_message *message)
 {
     struct ss_record_context *context = devices->context;
     struct ss_error err = {0};
-    char uuid[48] = "";
-    const uint8_t *id = message->uuid;
-    static const uint8_t none[16];
-    if (memcmp(id, none, sizeof none) != 0) {
-        snprintf(uuid, sizeof uuid,
-                 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", id[0],
-                 id[1], id[2], id[3], id[4], id[5], id[6], id[7], id[8], id[9], id[10], id[11],
-                 id[12], id[13], id[14], id[15]);
-    }
+    char uuid[48];
+    ss_device_write_uuid(message->uuid, uuid, sizeof uuid);
     struct ss_trace_device device = {.ref = ref != 0 ? ref : ++context->device_refs,
                                      .kind = SS_DEVICE_GPU,
                                      .number =
@@ -246,7 +251,9 @@ struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context
                                   ss_device_on_pool,
                                   ss_device_on_external,
                                   ss_device_on_compilation,
-                                  ss_device_on_metrics};
+                                  ss_device_on_metrics,
+                                  ss_device_on_sampler,
+                                  ss_device_on_sample};
     struct ss_error err = {0};
     *devices = (struct ss_device_tracks){
         .context = context, .tracks = tracks, .process = process, .totals.processes = 1};
@@ -340,6 +347,7 @@ void ss_device_tracks_end(struct ss_device_tracks *devices, uint64_t now_ns,
     devices->now_ns = now_ns;
     ss_device_work_drain(devices->source, UINT64_MAX);
     ss_device_settle_memory(devices, UINT64_MAX);
+    ss_device_end_samples(devices);
     ss_device_settle(devices, true);
     ss_device_work_losses(devices->source, &devices->totals.losses);
     enum ss_device_collector state = ss_device_work_state(devices->source);

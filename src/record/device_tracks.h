@@ -22,6 +22,7 @@ struct ss_device_totals {
     uint64_t kernels, copies, memsets, calls, launches;
     uint64_t allocations, releases; /* of memory */
     uint64_t compilations;          /* by the driver */
+    uint64_t samples;               /* of counters */
     uint64_t unlaunched;            /* kernel launches without a kernel */
     uint64_t unplaced_kernels;      /* kernels without a launch */
     uint64_t early;                 /* works that begin before their launch: the clock is wrong */
@@ -45,5 +46,10 @@ bool ss_device_tracks_has_all(const struct ss_device_tracks *devices, uint64_t u
 /* No more will arrive: writes the rest and the counts, adds to `totals`, and frees. */
 void ss_device_tracks_end(struct ss_device_tracks *devices, uint64_t now_ns,
                           struct ss_device_totals *totals);
+
+/* Whether programs sample what NVML names `figure` of the device with this UUID now, which the
+ * metrics then leave out. */
+bool ss_device_is_sampled(const struct ss_record_context *context, const char *uuid,
+                          const char *figure);
 
 #endif

@@ -2,7 +2,8 @@
 /* Internals of struct ss_device_tracks. Private to the implementation of device_tracks.h:
  * device_tracks.c (life, names, entities), device_tracks_work.c (work on streams),
  * device_tracks_calls.c (calls, and their launches), device_tracks_waits.c, device_tracks_memory.c,
- * device_tracks_compilations.c (also ids of the program), device_tracks_metrics.c. */
+ * device_tracks_compilations.c (also ids of the program), device_tracks_metrics.c,
+ * device_tracks_samples.c. */
 #ifndef SS_RECORD_DEVICE_TRACKS_INSIDE_H
 #define SS_RECORD_DEVICE_TRACKS_INSIDE_H
 
@@ -75,6 +76,16 @@ struct ss_device_block {
     UT_hash_handle hh;
 };
 
+/* Counters of a device over time. */
+struct ss_device_samples {
+    uint32_t device;
+    char uuid[48];  /* "": unknown */
+    uint32_t known; /* bits: series that have a value */
+    uint64_t end_ns;
+    uint32_t tracks[SS_DEVICE_MOST_SERIES];
+    double last[SS_DEVICE_MOST_SERIES];
+};
+
 /* The id that the program gave what a call does. */
 struct ss_device_external {
     uint32_t correlation;
@@ -106,6 +117,7 @@ struct ss_device_tracks {
     struct ss_vec_of(struct ss_device_thread) threads;
     struct ss_vec_of(struct ss_device_waits) waits;
     struct ss_vec_of(struct ss_device_waits) compilations;
+    struct ss_vec_of(struct ss_device_samples) samples;
     struct ss_vec_of(struct ss_device_memory) memories;
     struct ss_vec_of(struct ss_device_memory_message) waiting; /* until all before has arrived */
     struct ss_device_block *blocks;                            /* by address */
@@ -131,6 +143,8 @@ struct ss_strview ss_device_text_of(const struct ss_device_tracks *devices, uint
 /* Ends follow begins on their track. */
 void ss_device_write(struct ss_device_tracks *devices, uint32_t track_ref, uint32_t name_ref,
                      uint64_t begin_ns, uint64_t end_ns, const struct ss_device_fields *fields);
+/* "GPU-…", as NVML has it; "" where CUPTI knows none. */
+void ss_device_write_uuid(const uint8_t id[16], char *text, size_t size);
 const struct ss_device_unit *ss_device_unit_of(struct ss_device_tracks *devices, uint32_t number);
 const struct ss_device_context *ss_device_context_of(struct ss_device_tracks *devices,
                                                      uint32_t number, uint32_t device);
@@ -166,6 +180,12 @@ void ss_device_on_external(void *context, const struct ss_device_external_messag
 /* 0: none. */
 uint64_t ss_device_external_of(const struct ss_device_tracks *devices, uint32_t correlation);
 void ss_device_free_externals(struct ss_device_tracks *devices);
+
+/* --- device_tracks_samples.c ------------------------------------------------------------------ */
+
+void ss_device_on_sampler(void *context, const struct ss_device_sampler_message *sampler);
+void ss_device_on_sample(void *context, const struct ss_device_sample_message *sample);
+void ss_device_end_samples(struct ss_device_tracks *devices);
 
 /* --- device_tracks_waits.c -------------------------------------------------------------------- */
 

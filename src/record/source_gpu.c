@@ -91,12 +91,20 @@ static enum ss_source_state describe_losses(const struct ss_recorder *recorder, 
                          "are wrong",
                          totals->early);
     }
-    if (recorder->context.gpu_problem[0] != '\0') {
-        snprintf(reason + used, SS_SOURCE_REASON_BYTES - (size_t)used, "; %s",
-                 recorder->context.gpu_problem);
+    if (totals->samples > 0) {
+        used += snprintf(reason + used, SS_SOURCE_REASON_BYTES - (size_t)used,
+                         "; %" PRIu64 " samples of counters", totals->samples);
     }
-    return recorder->context.gpu_problem[0] != '\0' || totals->early > 0 ? SS_SOURCE_LIMITED
-                                                                         : SS_SOURCE_RUNS;
+    const char *problems[] = {recorder->context.gpu_problem, recorder->context.gpu_samples_problem};
+    bool is_limited = totals->early > 0;
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        if (problems[i][0] != '\0' && used < SS_SOURCE_REASON_BYTES) {
+            used +=
+                snprintf(reason + used, SS_SOURCE_REASON_BYTES - (size_t)used, "; %s", problems[i]);
+            is_limited = true;
+        }
+    }
+    return is_limited ? SS_SOURCE_LIMITED : SS_SOURCE_RUNS;
 }
 
 /* Without rocprofiler-sdk, nothing says that a program used an AMD device. */

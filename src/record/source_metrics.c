@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "record/device_tracks.h"
 #include "trace/writer_tracks.h"
 
 /* Sort rank of tracks among their siblings: below the program's annotations. */
@@ -55,6 +56,12 @@ static uint32_t on_device(void *context, const struct ss_metric_device *device)
     ss_record_context_check(metrics->context,
                             ss_recording_device(metrics->context->recording, &record, &err), &err);
     return record.ref;
+}
+
+static bool is_recorded(void *context, const char *uuid, const char *figure)
+{
+    const struct ss_record_metrics *metrics = context;
+    return ss_device_is_sampled(metrics->context, uuid, figure);
 }
 
 static uint32_t on_group(void *context, struct ss_metric_owner owner, uint32_t parent,
@@ -220,6 +227,7 @@ struct ss_metric_sink ss_record_metrics_sink(struct ss_record_metrics *metrics)
 {
     return (struct ss_metric_sink){.context = metrics,
                                    .device = on_device,
+                                   .is_recorded = is_recorded,
                                    .group = on_group,
                                    .series = on_series,
                                    .ranges = on_ranges,

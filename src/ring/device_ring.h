@@ -86,6 +86,8 @@ enum ss_device_message_kind {
     SS_DEVICE_EXTERNAL,
     SS_DEVICE_COMPILATION,
     SS_DEVICE_METRICS,
+    SS_DEVICE_SAMPLER,
+    SS_DEVICE_SAMPLE,
     SS_DEVICE_MESSAGE_KINDS
 };
 
@@ -273,6 +275,27 @@ struct ss_device_metrics_message {
     uint32_t grid[3], block[3]; /* of a kernel; 0: unknown */
     uint32_t identity;          /* text: the device's UUID, else its model */
     uint32_t unused;
+};
+
+enum { SS_DEVICE_MOST_SERIES = 16 };
+
+/* Counters of a device are sampled from then on, or no more. Before its samples. */
+struct ss_device_sampler_message {
+    struct ss_device_message head;
+    uint64_t time_ns, interval_ns;
+    uint32_t device, is_on;
+    uint32_t series; /* bits, by enum ss_sample_series */
+    uint32_t unused;
+    uint8_t uuid[16]; /* 0: unknown */
+};
+
+/* What the counters of a device showed in an interval. */
+struct ss_device_sample_message {
+    struct ss_device_message head;
+    uint64_t begin_ns, end_ns;
+    uint32_t device;
+    uint32_t series; /* bits: which values there are */
+    double values[SS_DEVICE_MOST_SERIES];
 };
 
 /* --- producer: one thread of the program ------------------------------------------------------ */

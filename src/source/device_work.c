@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/device_work.h"
 
+#include <math.h>
+
 #include "base/alloc.h"
 #include "source/ring_file.h"
 
@@ -188,6 +190,32 @@ static bool take_metrics(struct ss_device_reading *reading, const void *message,
     return is_good;
 }
 
+static bool take_sampler(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_sampler_message *sampler = message;
+    bool is_good = bytes == sizeof *sampler && sampler->time_ns <= INT64_MAX &&
+                   sampler->series >> SS_DEVICE_MOST_SERIES == 0;
+    if (is_good) {
+        reading->sink.sampler(reading->sink.context, sampler);
+    }
+    return is_good;
+}
+
+/* A value that is no number is none. */
+static bool take_sample(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_sample_message *sample = message;
+    bool is_good = bytes == sizeof *sample && sample->begin_ns < sample->end_ns &&
+                   sample->end_ns <= INT64_MAX && sample->series >> SS_DEVICE_MOST_SERIES == 0;
+    for (uint32_t i = 0; is_good && i < SS_DEVICE_MOST_SERIES; i++) {
+        is_good = (sample->series >> i & 1) == 0 || isfinite(sample->values[i]);
+    }
+    if (is_good) {
+        reading->sink.sample(reading->sink.context, sample);
+    }
+    return is_good;
+}
+
 static bool take(struct ss_device_reading *reading, const void *message, size_t bytes)
 {
     static bool (*const takers[SS_DEVICE_MESSAGE_KINDS])(struct ss_device_reading *, const void *,
@@ -206,7 +234,9 @@ static bool take(struct ss_device_reading *reading, const void *message, size_t 
         [SS_DEVICE_POOL] = take_pool,
         [SS_DEVICE_EXTERNAL] = take_external,
         [SS_DEVICE_COMPILATION] = take_compilation,
-        [SS_DEVICE_METRICS] = take_metrics};
+        [SS_DEVICE_METRICS] = take_metrics,
+        [SS_DEVICE_SAMPLER] = take_sampler,
+        [SS_DEVICE_SAMPLE] = take_sample};
     uint32_t kind = ((const struct ss_device_message *)message)->kind;
     return kind < SS_DEVICE_MESSAGE_KINDS && takers[kind] != NULL &&
            takers[kind](reading, message, bytes);

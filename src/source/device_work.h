@@ -34,6 +34,8 @@ struct ss_device_sink {
     void (*external)(void *context, const struct ss_device_external_message *external);
     void (*compilation)(void *context, const struct ss_device_compilation_message *compilation);
     void (*metrics)(void *context, const struct ss_device_metrics_message *metrics);
+    void (*sampler)(void *context, const struct ss_device_sampler_message *sampler);
+    void (*sample)(void *context, const struct ss_device_sample_message *sample);
 };
 
 /* Since the begin of the process. */

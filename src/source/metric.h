@@ -60,6 +60,8 @@ struct ss_metric_sink {
                   const char *name);
     void (*integer)(void *context, uint32_t series, uint64_t time_ns, int64_t value);
     void (*real)(void *context, uint32_t series, uint64_t time_ns, double value);
+    /* Whether something else records this figure of a device now; NULL: nothing does. */
+    bool (*is_recorded)(void *context, const char *uuid, const char *figure);
 };
 
 /* Created with its first series. */

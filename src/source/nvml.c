@@ -77,6 +77,7 @@ struct device {
     struct ss_metric metrics[METRICS], gpm[SS_NVML_GPM_FIELDS];
     struct ss_metric_counter energy;
     uint64_t first_energy, emitted_ns;
+    char uuid[96];
     bool ended;
 };
 
@@ -263,11 +264,19 @@ static void put_sample(struct device *device, const struct ss_nvml_sample *sampl
     }
 }
 
-/* Averages, at the begin of their time. */
+static bool is_recorded(const struct device *device, const char *figure)
+{
+    const struct ss_metric_sink *sink = device->group.sink;
+    return sink->is_recorded != NULL && sink->is_recorded(sink->context, device->uuid, figure);
+}
+
+/* Averages, at the begin of their time; not what the counters of CUPTI show in finer steps. */
 static void put_gpm(struct device *device, const struct ss_nvml_gpm_sample *sample)
 {
     for (size_t i = 0; i < SS_NVML_GPM_FIELDS; i++) {
-        if ((sample->known >> i & 1) != 0) {
+        if ((sample->known >> i & 1) != 0 && is_recorded(device, gpm_rows[i].name)) {
+            ss_metric_end(&device->group, &gpm_rows[i], &device->gpm[i], 1, sample->begin_ns);
+        } else if ((sample->known >> i & 1) != 0) {
             ss_metric_put(&device->group, &gpm_rows[i], &device->gpm[i], sample->begin_ns,
                           sample->values[i]);
         }
@@ -280,6 +289,7 @@ static void add_device(struct source *source, struct device *device,
 {
     const struct ss_metric_sink *sink = &source->setup.metrics;
     device->group.sink = sink;
+    snprintf(device->uuid, sizeof device->uuid, "%s", described->uuid);
     if (sink->device != NULL) {
         device->group.owner.device_ref = sink->device(sink->context, described);
     }

@@ -50,6 +50,14 @@ def test_counters_on_the_simulated_device(check, source_dir, stepscope, tmp_path
     assert "passes on GA100: {'memory': 1, 'roofline': 3}" in lines[1]
 
 
+def test_samples_are_checked(check, source_dir):
+    simulated(source_dir)
+    _, text = check("--simulated", "device-samples")
+    assert re.match(r"holds +device-samples +\d+ kernels: at least 100(\.0)? % active within", text), text
+    _, text = check("--simulated", "device-samples", status=1, env={"FAKE_CUDA_FAULTS": "no-counters"})
+    assert re.match(r"fails +device-samples +counters of device 0 are not sampled: .*administrators", text), text
+
+
 def test_a_check_that_fails_is_named(check, source_dir, stepscope):
     if not (stepscope.path.parent / "tests/cuda_program").exists():
         pytest.skip("built without tests")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the ring of a device's collector: what is passed on makes sense. The first byte says
  * where in the ring they begin, so that messages wrap. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,15 +146,32 @@ static void on_metrics(void *context, const struct ss_device_metrics_message *me
     check(metrics->step >= -1, "a step");
 }
 
+static void on_sampler(void *context, const struct ss_device_sampler_message *sampler)
+{
+    (void)context;
+    check(sampler->time_ns <= INT64_MAX && sampler->series >> SS_DEVICE_MOST_SERIES == 0,
+          "a sampler");
+}
+
+static void on_sample(void *context, const struct ss_device_sample_message *sample)
+{
+    (void)context;
+    for (int i = 0; i < SS_DEVICE_MOST_SERIES; i++) {
+        check((sample->series >> i & 1) == 0 || isfinite(sample->values[i]), "numbers");
+    }
+    check(sample->begin_ns < sample->end_ns, "an interval");
+    check_times(sample->begin_ns, sample->end_ns);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t memory[SS_DEVICE_RING_PAGE_BYTES + RING_BYTES] __attribute__((aligned(4096)));
     struct ss_device_producer producer;
-    struct ss_device_reading reading = {.sink = {NULL, on_text, on_work, on_call, on_launch,
-                                                 on_wait, on_device, on_context, on_switch, on_node,
-                                                 on_collective, on_memory, on_pool, on_external,
-                                                 on_compilation, on_metrics}};
+    struct ss_device_reading reading = {
+        .sink = {NULL, on_text, on_work, on_call, on_launch, on_wait, on_device, on_context,
+                 on_switch, on_node, on_collective, on_memory, on_pool, on_external, on_compilation,
+                 on_metrics, on_sampler, on_sample}};
     uint64_t begin = size > 0 ? RING_BYTES - UINT64_C(8) * data[0] : 0;
     size_t length = size > 1 ? size - 1 : 0;
     length = length < RING_BYTES ? length : RING_BYTES;

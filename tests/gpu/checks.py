@@ -318,14 +318,41 @@ def counter_passes(bench):
     return f"passes on {found[1]}: {seen}"
 
 
+def device_samples(bench):
+    """periodic samples of a device's counters fit the kernels' records"""
+    sheet, out = bench.folder / "samples.sheet", bench.folder / "samples.json"
+    sheet.write_bytes(bytes(1 << 16))
+    recording = bench.record(bench.stepscope, "doctor", "--gpu-work", sheet, options=("--gpu-metrics", "0.0002"))
+    if "gpu.samples" not in recording.facts:
+        raise Failure(recording.facts.get("gpu.samples_problem", "nothing was sampled"))
+    bench.run(bench.stepscope, "export", "--to", "chrome", "-o", out, recording.path, status=None)
+    events = json.loads(out.read_text())["traceEvents"]
+    active = [(one["ts"], *one["args"].values()) for one in events
+              if one["ph"] == "C" and one["name"] == "GPU 0;SMs active"]
+    kernels = sorted((one["ts"], one["ts"] + one["dur"], one["args"].get("grid_x", 0)) for one in events
+                     if one.get("cat") == "kernel")
+    whole = [one for one in kernels if one[1] - one[0] > 1000 and one[2] > 100 and active and one[0] > active[0][0]]
+    if not whole:
+        raise Skip("no kernel of a millisecond was sampled")
+
+    def value(time):
+        return [seen for ts, seen in active if ts <= time][-1]
+    within = [value((begin + end) / 2) for begin, end, _ in whole]
+    idle = [value((one[1] + after[0]) / 2) for one, after in zip(kernels, kernels[1:])
+            if after[0] - one[1] > 1000 and one[1] > active[0][0]]
+    if min(within) < 50 or max(idle, default=0) > 50:
+        raise Failure(f"SMs active within kernels: {within}; between them: {idle}")
+    return f"{len(whole)} kernels: at least {min(within)} % active within, {max(idle, default=0)} % between"
+
+
 CHECKS = {"claims": claims, "one-cupti": one_cupti, "overhead-long": overhead_of_long_kernels,
           "overhead-short": overhead_of_short_kernels, "runtime-launches": launches_of_the_runtime,
           "graphs": graphs, "triton": triton, "torch-profiler": beside_torch_profiler,
           "ncu": beside_ncu, "burst": burst, "one-buffer": burst_of_one_buffer, "fork": fork,
           "sigterm": sigterm, "ordinary-user": ordinary_user, "recordings": recordings,
-          "counters": counters, "counter-passes": counter_passes}
+          "counters": counters, "counter-passes": counter_passes, "device-samples": device_samples}
 # What stepscope does not record: nothing can be verified.
-NOT_RECORDED = {"device-samples": "edges of periodic samples of a device's counters fit the kernels' records"}
+NOT_RECORDED = {}
 
 if __name__ == "__main__":
     sys.exit("tests/gpu/check runs these")

@@ -25,6 +25,7 @@
 #include "inject/cupti/launches.h"
 #include "inject/cupti/pool.h"
 #include "inject/cupti/records.h"
+#include "inject/cupti/samples.h"
 #include "inject/cupti/writer.h"
 #include "inject/nccl/operations.h"
 
@@ -35,6 +36,7 @@ enum {
     FLUSH_MS = 1000,
     MOST_IDLE_MS =
         3000, /* how long the end of the program waits for a writer that writes nothing */
+    MOST_SAMPLING_MS = 1000, /* the same for a sampler that stops */
     TEXT_BYTES = 512
 };
 
@@ -348,6 +350,28 @@ void ss_cupti_resume(void)
     update();
 }
 
+/* --- counters of devices over time ------------------------------------------------------------ */
+
+static bool is_recorded(void)
+{
+    return (atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed) &
+            SS_RING_GATE_ALL) != 0;
+}
+
+static void describe_samples(const char *text, bool is_problem)
+{
+    set_fact(is_problem ? ss_fact_gpu_samples_problem : ss_fact_gpu_samples, text);
+}
+
+static void start_sampling(void)
+{
+    static const struct ss_cupti_sampling_hooks hooks = {is_recorded, describe_samples};
+    if (collector.settings.sample_ns > 0 &&
+        !ss_cupti_samples_start(&collector.cupti, collector.settings.sample_ns, &hooks)) {
+        describe_samples("the sampler's thread cannot be created: too many threads", true);
+    }
+}
+
 /* --- begin and end ---------------------------------------------------------------------------- */
 
 /* Forced: also of buffers that are not full. The device may still run: its records come not. */
@@ -363,6 +387,7 @@ static void on_exit_of_program(void)
         turn_off();
     }
     pthread_mutex_unlock(&collector.lock);
+    ss_cupti_samples_end(MOST_SAMPLING_MS);
     if (is_registered) {
         collector.cupti.ActivityFlushAll(SS_CUPTI_FLUSH_FORCED);
     }
@@ -410,6 +435,7 @@ static void start(void)
         update();
         describe();
     }
+    start_sampling();
 }
 
 /* The driver of CUDA calls it during cuInit. */
@@ -429,9 +455,7 @@ int InitializeInjection(void)
         atomic_load_explicit(&collector.owner, memory_order_relaxed) != 0) {
         return 1;
     }
-    bool is_recorded = (atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed) &
-                        SS_RING_GATE_ALL) != 0;
-    if (is_recorded) {
+    if (is_recorded()) {
         start();
     }
     return 1;

@@ -78,6 +78,10 @@ struct ss_cupti_settings ss_cupti_settings_parse(const char *text)
     if (buffers != NULL) {
         settings.buffers = (uint32_t)strtoul(buffers + strlen(",buffers="), NULL, 10);
     }
+    const char *samples = text != NULL ? strstr(text, ",samples=") : NULL;
+    if (samples != NULL) {
+        settings.sample_ns = strtoull(samples + strlen(",samples="), NULL, 10);
+    }
     return settings;
 }
 

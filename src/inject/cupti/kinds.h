@@ -11,10 +11,11 @@ enum ss_cupti_level { SS_CUPTI_OFF, SS_CUPTI_LIGHT, SS_CUPTI_DEFAULT, SS_CUPTI_F
 
 struct ss_cupti_settings {
     enum ss_cupti_level level;
-    uint32_t buffers; /* largest number of buffers; 0: the usual one */
+    uint32_t buffers;   /* largest number of buffers; 0: the usual one */
+    uint64_t sample_ns; /* between samples of a device's counters; 0: none */
 };
 
-/* "default", "light,buffers=2"; NULL or unknown: off. */
+/* "default", "light,buffers=2,samples=1000000"; NULL or unknown: off. */
 struct ss_cupti_settings ss_cupti_settings_parse(const char *text);
 const char *ss_cupti_level_name(enum ss_cupti_level level);
 /* `observes_launches`: calls of the runtime that launch are known from their callbacks, and have no

@@ -17,6 +17,7 @@
 #include "inject/cupti/launch_stack.h"
 #include "inject/cupti/output.h"
 #include "inject/cupti/pool.h"
+#include "inject/cupti/samples.h"
 #include "inject/cupti/texts.h"
 #include "inject/nccl/operations.h"
 
@@ -295,6 +296,21 @@ static void write_buffer(struct ss_cupti_full *full)
     ss_cupti_pool_recycle(full);
 }
 
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static void write_sample(struct ss_device_message *message, size_t bytes)
+{
+    const struct ss_device_sample_message *sample = (const void *)message;
+    if (message->kind != SS_DEVICE_SAMPLE || !is_before_window(sample->end_ns)) {
+        ss_cupti_output_put(&writer.output, message, bytes);
+    }
+}
+
+static void write_samples(void)
+{
+    add_to(&header()->lost_messages, ss_cupti_samples_drain(write_sample));
+}
+
 /* --- the thread ------------------------------------------------------------------------------- */
 
 /* Names of annot/define.h as texts of the ring. */
@@ -353,6 +369,7 @@ static void write_all(bool waits)
     write_switches();
     write_metrics();
     write_launches();
+    write_samples();
     while (is_there) {
         write_buffer(&full);
         write_launches();

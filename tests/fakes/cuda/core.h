@@ -20,6 +20,7 @@
 
 #define SIM_API __attribute__((visibility("default")))
 
+enum { SIM_UUID = 0x5a /* its first byte; the last one is the device's number */ };
 enum { SIM_MOST_DEVICES = 8, SIM_MOST_THREADS = 1024, SIM_MOST_ARGUMENTS = 4 };
 
 /* Results, with the values that they have in CUDA's runtime and driver alike. */
@@ -41,17 +42,22 @@ enum sim_result {
 /* --- settings: the environment FAKE_CUDA_*, which `run` sets --- */
 
 enum sim_fault {
-    SIM_BUSY_OWNER = 1 << 0,        /* another tool has subscribed to CUPTI */
-    SIM_NO_DRIVER = 1 << 1,         /* there is no driver: every call fails */
-    SIM_REFUSED_CLOCK = 1 << 2,     /* CUPTI refuses callbacks for timestamps */
-    SIM_LOST_RECORDS = 1 << 3,      /* every tenth record of a device is dropped and counted */
-    SIM_LATE_RECORDS = 1 << 4,      /* records of a device arrive 200 ms after their end */
-    SIM_EXHAUSTED_BUFFERS = 1 << 5, /* no room on the device: kernels have start = end = 0 */
-    SIM_NO_NULL_BUFFERS = 1 << 6,   /* a client that returns no buffer crashes, as before 12.9 */
-    SIM_SLOW_FLUSH = 1 << 7,        /* each flush takes 300 ms */
-    SIM_WRONG_CLOCK = 1 << 8,       /* the times of a device's work are 5 ms too early */
-    SIM_NO_COUNTERS = 1 << 9,       /* the driver gives counters to administrators only */
-    SIM_BUSY_COUNTERS = 1 << 10,    /* another program uses them */
+    SIM_BUSY_OWNER = 1 << 0,          /* another tool has subscribed to CUPTI */
+    SIM_NO_DRIVER = 1 << 1,           /* there is no driver: every call fails */
+    SIM_REFUSED_CLOCK = 1 << 2,       /* CUPTI refuses callbacks for timestamps */
+    SIM_LOST_RECORDS = 1 << 3,        /* every tenth record of a device is dropped and counted */
+    SIM_LATE_RECORDS = 1 << 4,        /* records of a device arrive 200 ms after their end */
+    SIM_EXHAUSTED_BUFFERS = 1 << 5,   /* no room on the device: kernels have start = end = 0 */
+    SIM_NO_NULL_BUFFERS = 1 << 6,     /* a client that returns no buffer crashes, as before 12.9 */
+    SIM_SLOW_FLUSH = 1 << 7,          /* each flush takes 300 ms */
+    SIM_WRONG_CLOCK = 1 << 8,         /* the times of a device's work are 5 ms too early */
+    SIM_NO_COUNTERS = 1 << 9,         /* the driver gives counters to administrators only */
+    SIM_BUSY_COUNTERS = 1 << 10,      /* another program uses them */
+    SIM_MIG_DEVICE = 1 << 11,         /* the device is a part of one, which has no counters */
+    SIM_OLD_CHIP = 1 << 12,           /* the chip has no counters that can be sampled */
+    SIM_NO_TIME_TRIGGER = 1 << 13,    /* samples are taken by cycles only, as on GA100 */
+    SIM_OTHER_SAMPLE_CLOCK = 1 << 14, /* samples have the times of a timer of the device */
+    SIM_SAMPLE_OVERFLOW = 1 << 15,    /* the device's buffer of samples overflows once */
 };
 
 struct sim_settings {
@@ -364,6 +370,8 @@ struct sim_tracer {
     void (*call_ended)(struct sim_call *call, int result);
     /* Work has reached its end; on the device thread, or where records are asked for. */
     void (*work_done)(const struct sim_work *work);
+    /* Its times are known, and begin now or later; with the lock held: it may call nothing. */
+    void (*work_queued)(const struct sim_work *work);
     void (*waited)(const struct sim_wait *wait);
     void (*memory_changed)(const struct sim_allocation *allocation);
     void (*pool_changed)(const struct sim_device *device, enum sim_pool_change change,

@@ -192,6 +192,7 @@ const struct sim_tracer cupti_tracer = {
     .call_begun = call_begun,
     .call_ended = call_ended,
     .work_done = work_done,
+    .work_queued = cupti_sample_work,
     .waited = waited,
     .memory_changed = cupti_write_allocation,
     .pool_changed = cupti_write_pool,

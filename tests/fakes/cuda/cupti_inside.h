@@ -62,6 +62,11 @@ bool cupti_has_profiler(void);
 /* After it was enabled or disabled, and after kinds were. */
 void cupti_want_work(void);
 
+/* --- cupti_samples.c --- */
+
+/* Work has its times, for the samples of its device; with the simulation's lock held. */
+void cupti_sample_work(const struct sim_work *work);
+
 /* --- cupti_clock.c --- */
 
 /* From the simulation's clock to the client's. */

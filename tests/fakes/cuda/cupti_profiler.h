@@ -4,10 +4,16 @@
 #ifndef FAKE_CUPTI_PROFILER_H
 #define FAKE_CUPTI_PROFILER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FAKE_CONFIG_MAGIC = 0x46434647, FAKE_DATA_MAGIC = 0x46444154, FAKE_MOST_PASSES = 32 };
+enum {
+    FAKE_CONFIG_MAGIC = 0x46434647,
+    FAKE_DATA_MAGIC = 0x46444154,
+    FAKE_SAMPLES_MAGIC = 0x46534d50,
+    FAKE_MOST_PASSES = 32
+};
 /* How many metrics a pass counts; those of a request are taken in their order. */
 enum { FAKE_METRICS_OF_PASS = 10 };
 
@@ -24,5 +30,13 @@ struct fake_data {
     uint32_t magic, ranges, passes_done;
     struct fake_sums passes[FAKE_MOST_PASSES];
 };
+
+/* --- cupti_samples.c --- */
+
+/* Whether a metric can be sampled. */
+bool fake_samples_have(const char *name);
+/* Of one sample of an image of PM sampling; false: it is none. */
+bool fake_samples_evaluate(const uint8_t *data, size_t bytes, size_t number,
+                           const char *const *metrics, size_t count, double *values);
 
 #endif

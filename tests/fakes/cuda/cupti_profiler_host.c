@@ -15,7 +15,7 @@
 #if __has_include(<cupti_profiler_host.h>)
 struct CUpti_Profiler_Host_Object {
     size_t metrics;
-    bool is_broken;
+    bool is_broken, is_of_samples;
 };
 
 static const char *const names[] = {
@@ -56,7 +56,11 @@ CUptiResult impl_cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Para
     NEED(pParams != NULL && pParams->pChipName != NULL);
     NEED(strcmp(pParams->pChipName, chips[0]) == 0);
     pParams->pHostObject = calloc(1, sizeof *pParams->pHostObject);
-    return pParams->pHostObject != NULL ? CUPTI_SUCCESS : CUPTI_ERROR_OUT_OF_MEMORY;
+    if (pParams->pHostObject == NULL) {
+        return CUPTI_ERROR_OUT_OF_MEMORY;
+    }
+    pParams->pHostObject->is_of_samples = pParams->profilerType == CUPTI_PROFILER_TYPE_PM_SAMPLING;
+    return CUPTI_SUCCESS;
 }
 
 CUptiResult impl_cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Params *pParams)
@@ -71,7 +75,8 @@ impl_cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Para
 {
     NEED(pParams != NULL && pParams->pHostObject != NULL && !pParams->pHostObject->is_broken);
     for (size_t i = 0; i < pParams->numMetrics; i++) {
-        if (!has_metric(pParams->ppMetricNames[i])) {
+        const char *name = pParams->ppMetricNames[i];
+        if (!(pParams->pHostObject->is_of_samples ? fake_samples_have(name) : has_metric(name))) {
             pParams->pHostObject->is_broken = true;
             return CUPTI_ERROR_INVALID_METRIC_NAME;
         }
@@ -142,7 +147,14 @@ static double value_of(const char *name, const struct fake_sums *sums)
 CUptiResult
 impl_cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params *pParams)
 {
-    NEED(pParams != NULL && pParams->pHostObject != NULL && pParams->rangeIndex == 0);
+    NEED(pParams != NULL && pParams->pHostObject != NULL);
+    if (pParams->pHostObject->is_of_samples) {
+        NEED(fake_samples_evaluate(pParams->pCounterDataImage, pParams->counterDataImageSize,
+                                   pParams->rangeIndex, pParams->ppMetricNames, pParams->numMetrics,
+                                   pParams->pMetricValues));
+        return CUPTI_SUCCESS;
+    }
+    NEED(pParams->rangeIndex == 0);
     NEED(pParams->counterDataImageSize == sizeof(struct fake_data));
     const struct fake_data *data =
         (const struct fake_data *)(const void *)pParams->pCounterDataImage;

@@ -410,6 +410,7 @@ void cupti_write_device(const struct sim_device *device)
                           .id = device->index,
                           .isCudaVisible = 1,
                           .name = SIM_DEVICE_NAME};
+    record.uuid.bytes[0] = SIM_UUID;
     record.uuid.bytes[15] = (char)device->index;
     write_record(cupti_own_slot(), CUPTI_ACTIVITY_KIND_DEVICE, &record, sizeof record);
 }

@@ -55,6 +55,7 @@ CUresult impl_cuDeviceGetName(char *name, int len, CUdevice dev)
 CUresult impl_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
 {
     memset(uuid, 0, sizeof *uuid);
+    uuid->bytes[0] = SIM_UUID;
     uuid->bytes[15] = (char)dev;
     return CUDA_SUCCESS;
 }

@@ -57,6 +57,7 @@ static cudaError_t properties(struct cudaDeviceProp *prop, int device)
     }
     memset(prop, 0, sizeof *prop);
     snprintf(prop->name, sizeof prop->name, "%s", SIM_DEVICE_NAME);
+    prop->uuid.bytes[0] = SIM_UUID;
     prop->uuid.bytes[15] = (char)device;
     prop->totalGlobalMem = sim_settings()->device_bytes;
     prop->sharedMemPerBlock = 49152;

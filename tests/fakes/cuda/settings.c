@@ -24,12 +24,22 @@ static const struct {
     const char *name;
     enum sim_fault fault;
 } fault_names[] = {
-    {"busy-owner", SIM_BUSY_OWNER},           {"no-driver", SIM_NO_DRIVER},
-    {"refused-clock", SIM_REFUSED_CLOCK},     {"lost-records", SIM_LOST_RECORDS},
-    {"late-records", SIM_LATE_RECORDS},       {"exhausted-buffers", SIM_EXHAUSTED_BUFFERS},
-    {"no-null-buffers", SIM_NO_NULL_BUFFERS}, {"slow-flush", SIM_SLOW_FLUSH},
-    {"wrong-clock", SIM_WRONG_CLOCK},         {"no-counters", SIM_NO_COUNTERS},
+    {"busy-owner", SIM_BUSY_OWNER},
+    {"no-driver", SIM_NO_DRIVER},
+    {"refused-clock", SIM_REFUSED_CLOCK},
+    {"lost-records", SIM_LOST_RECORDS},
+    {"late-records", SIM_LATE_RECORDS},
+    {"exhausted-buffers", SIM_EXHAUSTED_BUFFERS},
+    {"no-null-buffers", SIM_NO_NULL_BUFFERS},
+    {"slow-flush", SIM_SLOW_FLUSH},
+    {"wrong-clock", SIM_WRONG_CLOCK},
+    {"no-counters", SIM_NO_COUNTERS},
     {"busy-counters", SIM_BUSY_COUNTERS},
+    {"mig-device", SIM_MIG_DEVICE},
+    {"old-chip", SIM_OLD_CHIP},
+    {"no-time-trigger", SIM_NO_TIME_TRIGGER},
+    {"other-sample-clock", SIM_OTHER_SAMPLE_CLOCK},
+    {"sample-overflow", SIM_SAMPLE_OVERFLOW},
 };
 
 __attribute__((noreturn)) static void refuse(const char *variable, const char *value)

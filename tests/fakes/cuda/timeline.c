@@ -174,6 +174,9 @@ void sim_queue(const struct sim_work *work)
                       work->kind == SIM_HOST_CALL || is_known_kernel(work);
     bool has_record = work->kind != SIM_HOST_CALL && work->kind != SIM_EMPTY;
     sim_start_device_thread();
+    if (sim_tracer != NULL && sim_tracer->work_queued != NULL) {
+        sim_tracer->work_queued(work);
+    }
     if (has_effect) {
         heap_push(&effects, work->start_ns, work); /* like a copy engine, from start to end */
         pthread_cond_signal(&work_queued);

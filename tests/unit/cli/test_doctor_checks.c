@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static void expect(const struct ss_check *finding, enum ss_check_result verdict, const char *text,
                    const char *fix)
@@ -30,6 +32,54 @@ static struct ss_ptrace_facts of_same_user(int read_errno)
         .target_known = true, .target_exists = true, .read_errno = read_errno, .yama_scope = 1};
     facts.target.has_memory = true;
     return facts;
+}
+
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_counters_of_gpus(void **state)
+{
+    (void)state;
+    struct ss_check finding;
+    struct ss_host_facts host = {.cores = 1};
+    struct ss_nvidia_driver driver;
+    char folder[] = "/tmp/stepscope-driver-XXXXXX", path[300];
+    assert_non_null(mkdtemp(folder));
+    ss_nvidia_driver_read(folder, &driver);
+    ss_check_gpu_counters(&driver, &host, &finding);
+    expect(&finding, SS_CHECK_FACT, "no driver", "");
+    write_text(folder, "version",
+               "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release\n");
+    ss_nvidia_driver_read(folder, &driver);
+    assert_int_equal(driver.release, 580);
+    ss_check_gpu_counters(&driver, &host, &finding);
+    expect(&finding, SS_CHECK_FACT, "not readable", "");
+    write_text(folder, "params", "EnableMSI: 1\nRmProfilingAdminOnly: 1\n");
+    ss_nvidia_driver_read(folder, &driver);
+    ss_check_gpu_counters(&driver, &host, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "administrators only", "NVreg_RestrictProfiling");
+    host.self.cap_effective = UINT64_C(1) << SS_CAP_PERFMON;
+    ss_check_gpu_counters(&driver, &host, &finding);
+    expect(&finding, SS_CHECK_OK, "which this process is", "");
+    driver.release = 550;
+    ss_check_gpu_counters(&driver, &host, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "administrators only", "CAP_SYS_ADMIN");
+    write_text(folder, "params", "RmProfilingAdminOnly: 0\n");
+    ss_nvidia_driver_read(folder, &driver);
+    ss_check_gpu_counters(&driver, &host, &finding);
+    expect(&finding, SS_CHECK_OK, "every user", "");
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, i == 0 ? "version" : "params");
+        unlink(path);
+    }
+    rmdir(folder);
 }
 
 static void test_record_and_attach(void **state)
@@ -230,6 +280,7 @@ static void test_version_in_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counters_of_gpus),
         cmocka_unit_test(test_record_and_attach),
         cmocka_unit_test(test_pythons),
         cmocka_unit_test(test_children),
