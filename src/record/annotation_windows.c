@@ -144,7 +144,7 @@ static bool waits_for_devices(const struct ss_record_annotations *annotations, u
     for (size_t i = 0; i < annotations->clients.count; i++) {
         const struct ss_record_client *client = annotations->clients.data[i];
         if (!client->is_ended && client->devices != NULL &&
-            !ss_device_tracks_has_all(client->devices, since_ns + devices_grace_ns)) {
+            !ss_device_tracks_has_all(client->devices, since_ns, since_ns + devices_grace_ns)) {
             return now_ns < since_ns + devices_timeout_ns;
         }
     }

@@ -45,8 +45,9 @@ struct ss_strview ss_device_text_of(const struct ss_device_tracks *devices, uint
                : (struct ss_strview){"", 0};
 }
 
-void ss_device_write(struct ss_device_tracks *devices, uint32_t track_ref, uint32_t name_ref,
-                     uint64_t begin_ns, uint64_t end_ns, const struct ss_device_fields *fields)
+void ss_device_write(struct ss_device_tracks *devices, uint64_t at_ns, uint32_t track_ref,
+                     uint32_t name_ref, uint64_t begin_ns, uint64_t end_ns,
+                     const struct ss_device_fields *fields)
 {
     struct ss_record_context *context = devices->context;
     struct ss_route aim = {.process_ref = ss_recorded_process_ref(devices->process)};
@@ -58,8 +59,8 @@ void ss_device_write(struct ss_device_tracks *devices, uint32_t track_ref, uint3
                                    .fields = fields->values,
                                    .field_count = fields->count};
     struct ss_trace_event end = {.time_ns = end_ns, .track_ref = track_ref, .kind = SS_EVENT_END};
-    ss_record_context_check(context,
-                            ss_recording_range(context->recording, aim, &begin, &end, &err), &err);
+    ss_record_context_check(
+        context, ss_recording_range(context->recording, aim, at_ns, &begin, &end, &err), &err);
 }
 
 /* --- entities --------------------------------------------------------------------------------- */
@@ -284,9 +285,11 @@ uint32_t ss_device_tracks_drain(struct ss_device_tracks *devices, uint64_t now_n
     return fill;
 }
 
-bool ss_device_tracks_has_all(const struct ss_device_tracks *devices, uint64_t until_ns)
+bool ss_device_tracks_has_all(const struct ss_device_tracks *devices, uint64_t since_ns,
+                              uint64_t until_ns)
 {
-    return ss_device_work_flushed_ns(devices->source) >= until_ns;
+    return ss_device_work_flushed_ns(devices->source) >= until_ns &&
+           !ss_device_waits_for_work(devices, since_ns);
 }
 
 /* Each count is a note of its own, also when it is 0: a report says that nothing was lost. */

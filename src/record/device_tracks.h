@@ -41,8 +41,10 @@ struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context
                                                const char *path);
 /* Writes what has arrived. Returns how full the ring was, in percent. */
 uint32_t ss_device_tracks_drain(struct ss_device_tracks *devices, uint64_t now_ns);
-/* Whether all work that was collected until then has arrived. */
-bool ss_device_tracks_has_all(const struct ss_device_tracks *devices, uint64_t until_ns);
+/* Whether all work that was collected until `until_ns` has arrived, and that of all launches before
+ * `since_ns`. */
+bool ss_device_tracks_has_all(const struct ss_device_tracks *devices, uint64_t since_ns,
+                              uint64_t until_ns);
 /* No more will arrive: writes the rest and the counts, adds to `totals`, and frees. */
 void ss_device_tracks_end(struct ss_device_tracks *devices, uint64_t now_ns,
                           struct ss_device_totals *totals);

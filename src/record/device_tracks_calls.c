@@ -78,8 +78,9 @@ static void write_call(struct ss_device_tracks *devices, const struct ss_device_
                          ss_device_external_of(devices, call->correlation));
     ss_device_add_text(&fields, SS_EVENT_FIELD_stack, ss_device_text_of(devices, stack));
     devices->totals.calls++;
-    ss_device_write(devices, track, call_of(devices, call->name, call->domain)->calls[call->domain],
-                    begin_ns, end_ns, &fields);
+    ss_device_write(devices, begin_ns, track,
+                    call_of(devices, call->name, call->domain)->calls[call->domain], begin_ns,
+                    end_ns, &fields);
 }
 
 /* Of these, work is expected. */
@@ -197,14 +198,28 @@ static void copy_collective(struct ss_device_tracks *devices,
 }
 
 /* CUPTI may give work the correlation of the driver's call within the runtime's. */
+bool ss_device_waits_for_work(const struct ss_device_tracks *devices, uint64_t before_ns)
+{
+    for (const struct ss_device_pending *pending = devices->pending; pending != NULL;
+         pending = pending->hh.next) {
+        if (!pending->has_work && pending->launch.begin_ns < before_ns &&
+            wants_work(devices, &pending->launch)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation, uint64_t begin_ns,
-                          const struct ss_device_collective **collective)
+                          uint64_t *launched_ns, const struct ss_device_collective **collective)
 {
     struct ss_device_pending *pending = find(devices, correlation);
     *collective = NULL;
+    *launched_ns = begin_ns;
     if (pending == NULL) {
         return false;
     }
+    *launched_ns = pending->launch.begin_ns;
     pending->has_work = true;
     copy_collective(devices, pending, collective);
     devices->totals.early += begin_ns + clock_error_ns < pending->launch.begin_ns;

@@ -140,9 +140,11 @@ struct ss_device_fields {
 void ss_device_add_number(struct ss_device_fields *fields, uint32_t field, uint64_t number);
 void ss_device_add_text(struct ss_device_fields *fields, uint32_t field, struct ss_strview text);
 struct ss_strview ss_device_text_of(const struct ss_device_tracks *devices, uint32_t number);
-/* Ends follow begins on their track. */
-void ss_device_write(struct ss_device_tracks *devices, uint32_t track_ref, uint32_t name_ref,
-                     uint64_t begin_ns, uint64_t end_ns, const struct ss_device_fields *fields);
+/* Ends follow begins on their track. `at_ns`: decides whose file has it, where each window has one:
+ * the begin of the launch. */
+void ss_device_write(struct ss_device_tracks *devices, uint64_t at_ns, uint32_t track_ref,
+                     uint32_t name_ref, uint64_t begin_ns, uint64_t end_ns,
+                     const struct ss_device_fields *fields);
 /* "GPU-…", as NVML has it; "" where CUPTI knows none. */
 void ss_device_write_uuid(const uint8_t id[16], char *text, size_t size);
 const struct ss_device_unit *ss_device_unit_of(struct ss_device_tracks *devices, uint32_t number);
@@ -200,10 +202,12 @@ void ss_device_on_metrics(void *context, const struct ss_device_metrics_message 
 void ss_device_on_call(void *context, const struct ss_device_call_message *call);
 void ss_device_on_launch(void *context, const struct ss_device_launch_message *launch);
 void ss_device_on_collective(void *context, const struct ss_device_collective_message *collective);
-/* Its work has arrived, which begins then. false: no such launch was observed. Sets what the launch
- * does, if it is one of NCCL: borrowed until the next call. */
+/* Its work has arrived, which begins then. false: no such launch was observed. Sets when it was
+ * launched, and what the launch does, if it is one of NCCL: borrowed until the next call. */
 bool ss_device_found_work(struct ss_device_tracks *devices, uint32_t correlation, uint64_t begin_ns,
-                          const struct ss_device_collective **collective);
+                          uint64_t *launched_ns, const struct ss_device_collective **collective);
+/* Whether the work of a launch before then has not arrived. */
+bool ss_device_waits_for_work(const struct ss_device_tracks *devices, uint64_t before_ns);
 /* The text of the stack at the call that allocates; 0: unknown. */
 uint32_t ss_device_found_allocation(struct ss_device_tracks *devices, uint32_t correlation);
 /* Writes the launches whose calls do not come, and forgets what is old; `all`: at the end. */

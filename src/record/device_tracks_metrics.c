@@ -60,7 +60,7 @@ static bool is_shown(struct ss_device_tracks *devices,
         char identity[128];
         struct ss_strview text = ss_device_text_of(devices, metrics->identity);
         snprintf(identity, sizeof identity, "%.*s", (int)text.length, text.data);
-        struct ss_gpu_mark mark = {identity, ss_device_work_interface(devices->source), "/proc"};
+        struct ss_gpu_mark mark = {identity, ss_device_work_version(devices->source), "/proc"};
         devices->is_marked = ss_gpu_mark_exists(&mark);
         devices->knows_mark = true;
         if (!devices->is_marked) {
@@ -93,7 +93,7 @@ void ss_device_on_metrics(void *context, const struct ss_device_metrics_message 
                          metrics.step > 0 ? (uint64_t)metrics.step : 0);
     if (track != 0) {
         ss_device_write(
-            devices, track,
+            devices, metrics.begin_ns, track,
             ss_annotation_tracks_put_name(devices->tracks, ss_strview_of("training step"),
                                           ss_strview_of("counters"), SS_EVENT_TYPE_range),
             metrics.begin_ns, metrics.end_ns, &fields);

@@ -82,7 +82,7 @@ void ss_device_on_wait(void *context, const struct ss_device_wait_message *messa
     ss_device_add_number(&fields, SS_EVENT_FIELD_correlation, wait.correlation);
     ss_device_add_number(&fields, SS_EVENT_FIELD_context, of->ref);
     ss_device_add_number(&fields, SS_EVENT_FIELD_stream, ref_of_stream(devices, &wait));
-    ss_device_write(devices, track,
+    ss_device_write(devices, wait.begin_ns, track,
                     ss_annotation_tracks_put_name(devices->tracks, ss_strview_of(name),
                                                   ss_strview_of("synchronisation"),
                                                   SS_EVENT_TYPE_synchronisation),

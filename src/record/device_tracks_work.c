@@ -302,7 +302,8 @@ void ss_device_write_kernel(struct ss_device_tracks *devices,
     }
     count(&devices->totals, work);
     add_fields(devices, fields, work);
-    ss_device_write(devices, track, name_of(devices, work), work->begin_ns, work->end_ns, fields);
+    ss_device_write(devices, work->begin_ns, track, name_of(devices, work), work->begin_ns,
+                    work->end_ns, fields);
 }
 
 void ss_device_on_work(void *context, const struct ss_device_work_message *work)
@@ -313,7 +314,9 @@ void ss_device_on_work(void *context, const struct ss_device_work_message *work)
     within.end_ns = within.end_ns < devices->now_ns ? within.end_ns : devices->now_ns;
     within.begin_ns = within.begin_ns < within.end_ns ? within.begin_ns : within.end_ns;
     const struct ss_device_collective *collective;
-    bool is_placed = ss_device_found_work(devices, work->correlation, work->begin_ns, &collective);
+    uint64_t launched_ns;
+    bool is_placed =
+        ss_device_found_work(devices, work->correlation, work->begin_ns, &launched_ns, &collective);
     uint32_t track = track_of(devices, &within);
     if (track == 0) {
         devices->totals.unplaced++;
@@ -326,6 +329,6 @@ void ss_device_on_work(void *context, const struct ss_device_work_message *work)
     if (collective != NULL && is_of_nccl(devices, work)) {
         add_collective(devices, &fields, collective);
     }
-    ss_device_write(devices, track, name_of(devices, &within), within.begin_ns, within.end_ns,
-                    &fields);
+    ss_device_write(devices, launched_ns, track, name_of(devices, &within), within.begin_ns,
+                    within.end_ns, &fields);
 }

@@ -86,9 +86,10 @@ enum ss_status ss_recording_sample(struct ss_recording *recording, struct ss_rou
                                    const struct ss_trace_sample *sample, struct ss_error *err);
 enum ss_status ss_recording_event(struct ss_recording *recording, struct ss_route aim,
                                   const struct ss_trace_event *event, struct ss_error *err);
-/* A range whose end is known: goes as a whole where its begin goes. */
+/* A range whose end is known: goes as a whole where an event at `at_ns` goes, such as the launch of
+ * the work of a device. */
 enum ss_status ss_recording_range(struct ss_recording *recording, struct ss_route aim,
-                                  const struct ss_trace_event *begin,
+                                  uint64_t at_ns, const struct ss_trace_event *begin,
                                   const struct ss_trace_event *end, struct ss_error *err);
 enum ss_status ss_recording_counter(struct ss_recording *recording, struct ss_route aim,
                                     const struct ss_trace_counter *counter, struct ss_error *err);

@@ -126,10 +126,10 @@ static enum ss_status put_range(struct ss_trace_writer *writer, const struct ss_
 }
 
 enum ss_status ss_recording_range(struct ss_recording *recording, struct ss_route aim,
-                                  const struct ss_trace_event *begin,
+                                  uint64_t at_ns, const struct ss_trace_event *begin,
                                   const struct ss_trace_event *end, struct ss_error *err)
 {
-    WRITE_AIMED(recording, aim, begin->time_ns, err, put_range(writer_, begin, end, failure_));
+    WRITE_AIMED(recording, aim, at_ns, err, put_range(writer_, begin, end, failure_));
 }
 
 enum ss_status ss_recording_counter(struct ss_recording *recording, struct ss_route aim,

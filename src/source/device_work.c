@@ -309,7 +309,7 @@ void ss_device_work_losses(const struct ss_device_work_source *source,
     losses->bad_messages = source->reading.bad_messages;
 }
 
-uint32_t ss_device_work_interface(const struct ss_device_work_source *source)
+uint32_t ss_device_work_version(const struct ss_device_work_source *source)
 {
     return source->reading.consumer.header->interface_version;
 }

@@ -58,7 +58,7 @@ uint32_t ss_device_work_fill(const struct ss_device_work_source *source);
 void ss_device_work_losses(const struct ss_device_work_source *source,
                            struct ss_device_losses *losses);
 /* Version of the interface that the collector uses. */
-uint32_t ss_device_work_interface(const struct ss_device_work_source *source);
+uint32_t ss_device_work_version(const struct ss_device_work_source *source);
 /* What was collected until then has been read. */
 uint64_t ss_device_work_flushed_ns(const struct ss_device_work_source *source);
 enum ss_device_collector ss_device_work_state(const struct ss_device_work_source *source);

@@ -228,6 +228,23 @@ def test_a_file_for_each_window_has_its_work(record):
         assert sum(row["instances"] for row in rows) == 12
 
 
+def test_work_is_in_the_file_of_its_launch(record):
+    """Windows of a few microseconds, whose kernels run long after they have ended."""
+    recording = record(8, 6, "ahead", options=["--schedule", "wait=0,warmup=0,active=1,repeat=8",
+                                               "--per-window"], is_folder=True,
+                       device=["--duration", "*=8ms"])
+    files = sorted(recording.path.glob("*.pftrace"))
+    assert len(files) == 8
+    found = []
+    for file in files:
+        tables = [json.loads(recording.stepscope("report", "--by", by, "-f", "json", file,
+                                                 status=None).stdout)["tables"][0]["rows"]
+                  for by in ("kernel", "api")]
+        found.append((sum(row["instances"] for row in tables[0]), sum(
+            row["instances"] for row in tables[1] if row["name"] == "cudaLaunchKernel")))
+    assert found == [(6, 6)] * 8
+
+
 def test_off(record):
     recording = record(3, 6, options=["--gpu", "off"])
     assert recording.kernels() == {} and recording.source["status"] == "off"

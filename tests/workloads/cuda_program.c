@@ -9,10 +9,10 @@
  * threads launch, one after another new ones, while the steps change; "fork": a child
  * is forked after the first step and exits; "exec": it executes itself, plain, at its end; "exit":
  * leaves by _exit; "kill": is killed in its last step; "burst": marks no steps and waits only at
- * the end; "memory": each step also allocates and frees 2 MiB, and 1 MiB from the pool, the first
- * keeps 8 MiB; a module of PTX is loaded twice, and the calls of step N have the external id
- * 1000 + N; "rate": steps of a tenth of a second, in which it launches KERNELS kernels at an even
- * rate. Prints its number of launches.
+ * the end; "ahead": marks steps, and waits only at the end; "memory": each step also allocates and
+ * frees 2 MiB, and 1 MiB from the pool, the first keeps 8 MiB; a module of PTX is loaded twice, and
+ * the calls of step N have the external id 1000 + N; "rate": steps of a tenth of a second, in which
+ * it launches KERNELS kernels at an even rate. Prints its number of launches.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -229,7 +229,7 @@ static void run_steps(const struct work *work, const char *mode)
             fflush(stdout);
             kill(getpid(), SIGKILL);
         }
-        if (strcmp(mode, "burst") != 0) {
+        if (strcmp(mode, "burst") != 0 && strcmp(mode, "ahead") != 0) {
             cuda.wait();
         }
         if (step == 0 && strcmp(mode, "fork") == 0) {
