@@ -27,6 +27,14 @@ static inline uint64_t ss_stamp_monotonic_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+/* For others that take it for the time of their records. */
+static inline uint64_t ss_stamp_realtime_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
 static inline uint64_t ss_stamp_now(void)
 {
 #if defined(__x86_64__)

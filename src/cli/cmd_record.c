@@ -131,6 +131,10 @@ static const struct ss_option options[] = {
     {"counters-count", 0, "N", "measurements; 0: to the end (default 3)", NULL, false},
     {"counters-kernel", 0, "REGEX", "of kernels in place of steps: see `stepscope kernel -k`", NULL,
      true},
+    {"gpu-beside-profiler", 0, "HOW",
+     "while torch.profiler records devices: yield (the default) leaves them to it; tee shares the "
+     "records, and both recordings are complete",
+     NULL, false},
     {"operators", 0, "WHEN",
      "operators of PyTorch: auto (the default) records them in steps chosen at random, at a "
      "cost of about 1.2 % of the time; all records every step; off records none",

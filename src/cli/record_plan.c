@@ -22,10 +22,16 @@
 #include "record/window_name.h"
 #include "view/sink.h"
 
-/* "default,samples=1000000": commas separate the settings for the program. */
+static void add_setting(struct ss_record_plan *plan, const char *setting)
+{
+    size_t length = strlen(plan->gpu_text);
+    snprintf(plan->gpu_text + length, sizeof plan->gpu_text - length, ",%s", setting);
+}
+
 static bool choose_gpu_metrics(const struct ss_arguments *arguments, struct ss_record_plan *plan)
 {
     double seconds;
+    char setting[40];
     if (!ss_arguments_has(arguments, "gpu-metrics")) {
         return true;
     }
@@ -36,21 +42,32 @@ static bool choose_gpu_metrics(const struct ss_arguments *arguments, struct ss_r
     if (!ss_arguments_get_number(arguments, "gpu-metrics", 0.00001, 10, 0, &seconds)) {
         return false;
     }
-    snprintf(plan->gpu_text, sizeof plan->gpu_text, "%s,samples=%" PRIu64, plan->record.gpu,
-             (uint64_t)(seconds * 1e9 + 0.5));
-    plan->record.gpu = plan->gpu_text;
+    snprintf(setting, sizeof setting, "samples=%" PRIu64, (uint64_t)(seconds * 1e9 + 0.5));
+    add_setting(plan, setting);
     return true;
 }
 
+/* The text is for the program: "default,tee,samples=1000000". */
 bool ss_record_plan_choose_gpu(const struct ss_arguments *arguments, struct ss_record_plan *plan)
 {
     static const char *const levels[] = {"default", "light", "full", "off", NULL};
-    enum { OFF = 3 };
-    int level;
-    if (!ss_arguments_get_choice(arguments, "gpu", levels, 0, &level)) {
+    static const char *const ways[] = {"yield", "tee", NULL};
+    enum { LIGHT = 1, OFF = 3, TEE = 1 };
+    int level, way;
+    if (!ss_arguments_get_choice(arguments, "gpu", levels, 0, &level) ||
+        !ss_arguments_get_choice(arguments, "gpu-beside-profiler", ways, 0, &way)) {
         return false;
     }
-    plan->record.gpu = level != OFF ? levels[level] : NULL;
+    if (way == TEE && level == LIGHT) {
+        ss_cli_usage(arguments, "--gpu-beside-profiler tee needs --gpu default or full: light "
+                                "has no kernels of graphs, and then the profiler has none");
+        return false;
+    }
+    snprintf(plan->gpu_text, sizeof plan->gpu_text, "%s", levels[level]);
+    if (way == TEE) {
+        add_setting(plan, "tee");
+    }
+    plan->record.gpu = level != OFF ? plan->gpu_text : NULL;
     return choose_gpu_metrics(arguments, plan);
 }
 

@@ -100,3 +100,57 @@ def test_workers_of_a_loader_disturb_nothing(record_torch, context):
     assert json.loads(recording.done.stdout)["steps"] == 8
     assert recording.source["status"] == "ran" and " of 1 process" in recording.source["reason"]
     assert recording.notes["gpu-kernels"] == recording.notes["gpu-launches"] > 8 * 4
+
+
+def kernels_by_correlation(events):
+    return {one["args"]["correlation"]: one for one in of(events, "kernel")}
+
+
+@pytest.mark.parametrize("level", ["default", "full"])
+def test_both_records_are_complete(record_torch, tmp_path, level):
+    """With --gpu-beside-profiler tee: steps 4 to 7 are also torch's, with the same kernels, launches and
+    times, and all 12 are ours."""
+    trace = tmp_path / "theirs.json"
+    device = ["--duration", "gemm=200us,*reduce*=70us"]
+    recording = record_torch(STEPS, 12, 4, 7, trace, device=device,
+                             options=["--gpu", level, "--gpu-beside-profiler", "tee"])
+    events, theirs = events_of(recording), [
+        one for one in json.loads(trace.read_text())["traceEvents"] if one.get("ph") == "X"]
+    ours, others = kernels_by_correlation(events), kernels_by_correlation(theirs)
+    assert len(ours) == 3 * len(others) > 0
+    assert shape(others.values(), 4) == shape(ours.values(), 12)
+    begins = []
+    for correlation, one in others.items():
+        same = ours[correlation]
+        assert (one["name"], one["args"]["stream"]) == (same["name"], one["args"]["stream"])
+        assert abs(one["dur"] - same["dur"]) < 0.01
+        begins.append(one["ts"] - same["ts"])
+    assert max(begins) - min(begins) < 20  # us: of two clocks
+    launches = {one["args"]["correlation"] for one in of(theirs, "cuda_runtime", "cuda_driver")
+                if "correlation" in one.get("args", {})}
+    assert set(others) <= launches
+    assert len(of(theirs, "gpu_memcpy")) == 4
+    assert all("External id" in one["args"] for one in others.values())
+    lines = {row["line"]: row["kernels"] for row in recording.rows("kernel-line")}
+    assert sum(lines.values()) == len(ours) and len(lines) > 1
+    assert "gpu.paused" not in recording.facts
+    assert accounted(recording, recording.notes["gpu-launches"])
+    assert recording.notes["gpu-launches-without-kernel"] == 0
+
+
+def test_a_window_ends_while_the_profiler_records(record_torch, tmp_path):
+    """Ours has the windows of its schedule, torch's its own steps, which overlap them in part."""
+    trace = tmp_path / "theirs.json"
+    recording = record_torch(STEPS, 12, 4, 7, trace, options=[
+        "--gpu-beside-profiler", "tee", "--schedule", "wait=2,warmup=1,active=2,repeat=2"])
+    theirs = [one for one in json.loads(trace.read_text())["traceEvents"] if one.get("ph") == "X"]
+    step = len(of(theirs, "kernel")) // 4
+    assert step > 0 and len(of(theirs, "kernel")) == 4 * step
+    ours = sum(recording.kernels().values())
+    assert 4 * step <= ours <= 6 * step  # work of the warm-up that ends later may come in
+    assert recording.notes["gpu-launches-without-kernel"] == 0
+
+
+def test_tee_needs_the_kernels_of_graphs(stepscope):
+    done = stepscope("record", "--gpu", "light", "--gpu-beside-profiler", "tee", "--", "true", status=2)
+    assert "needs --gpu default or full" in done.stderr

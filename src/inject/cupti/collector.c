@@ -26,6 +26,7 @@
 #include "inject/cupti/pool.h"
 #include "inject/cupti/records.h"
 #include "inject/cupti/samples.h"
+#include "inject/cupti/tee.h"
 #include "inject/cupti/writer.h"
 #include "inject/nccl/operations.h"
 
@@ -50,7 +51,7 @@ static struct {
     void *subscriber;     /* NULL: not subscribed */
     bool is_registered;   /* CUPTI delivers buffers to us */
     bool has_yielded;
-    bool is_on; /* kinds and callbacks are enabled */
+    _Atomic bool is_on; /* kinds and callbacks are enabled */
     uint32_t yields;
     bool has_failed;
     _Atomic bool is_measuring; /* hardware counters, of a step */
@@ -97,6 +98,7 @@ static void on_request(uint8_t **buffer, size_t *size, size_t *max_records)
     *max_records = 0; /* as many as fit */
     *buffer = is_owner() ? ss_cupti_pool_take() : NULL;
     *size = *buffer != NULL ? SS_CUPTI_BUFFER_BYTES : 0;
+    ss_cupti_tee_on_request();
 }
 
 static void on_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
@@ -104,9 +106,15 @@ static void on_completed(void *context, uint32_t stream, uint8_t *buffer, size_t
     (void)context;
     (void)stream;
     (void)size;
-    if (is_owner()) {
-        ss_cupti_pool_put_full(buffer, valid);
+    if (!is_owner()) {
+        return;
     }
+    ss_cupti_tee_copy(buffer, valid);
+    if (ss_cupti_tee_is_active() && !atomic_load(&collector.is_on) && buffer != NULL) {
+        memset(buffer, 0, valid); /* of the other client alone */
+        valid = 0;
+    }
+    ss_cupti_pool_put_full(buffer, valid);
 }
 
 static void on_callback(void *user, int domain, uint32_t function, const void *data)
@@ -116,6 +124,7 @@ static void on_callback(void *user, int domain, uint32_t function, const void *d
     } else if (domain != SS_CUPTI_DOMAIN_RESOURCE && is_owner()) {
         ss_cupti_counters_on_launch(domain, function, data);
     }
+    ss_cupti_tee_callback(domain, function, data);
 }
 
 /* --- subscription ----------------------------------------------------------------------------- */
@@ -166,6 +175,7 @@ static bool subscribe(void)
     uint32_t result =
         collector.cupti.Subscribe(&collector.subscriber, on_callback, &collector.user);
     if (result == SS_CUPTI_OK) {
+        ss_cupti_tee_set_subscriber(&collector.cupti, collector.subscriber);
         return true;
     }
     collector.subscriber = NULL;
@@ -197,6 +207,7 @@ static bool take_cupti(void)
     bool is_ours = cupti->ActivityRegisterTimestampCallback != NULL &&
                    cupti->ActivityRegisterTimestampCallback(ss_stamp_monotonic_ns) == SS_CUPTI_OK;
     ss_cupti_writer_calibrate(!is_ours);
+    ss_cupti_tee_set_clock(is_ours);
     result = cupti->ActivityRegisterCallbacks(on_request, on_completed);
     if (result != SS_CUPTI_OK) {
         fail_to_subscribe(result);
@@ -212,12 +223,21 @@ static bool take_cupti(void)
 
 /* --- on and off ------------------------------------------------------------------------------- */
 
+/* Beside another client, what is in CUPTI's buffers is ours or not as a whole. With the lock. */
+static void separate(void)
+{
+    if (ss_cupti_tee_is_active()) {
+        collector.cupti.ActivityFlushAll(SS_CUPTI_FLUSH_FORCED);
+    }
+}
+
 static void turn_on(void)
 {
     char problem[TEXT_BYTES];
     if (!collector.is_registered && !take_cupti()) {
         return;
     }
+    separate();
     bool has_callbacks = collector.subscriber != NULL;
     ss_launches_stand_for_calls(has_callbacks &&
                                 (collector.settings.level < SS_CUPTI_DEFAULT ||
@@ -240,8 +260,10 @@ static void turn_off(void)
 {
     if (collector.subscriber != NULL) {
         ss_launches_enable(&collector.cupti, collector.subscriber, false);
+        ss_cupti_tee_enable_callbacks();
     }
     ss_cupti_disable_kinds(&collector.cupti, collector.settings.level);
+    separate();
     collector.is_on = false;
     ss_cupti_pool_wake();
 }
@@ -313,9 +335,30 @@ static void on_window(unsigned action)
     }
 }
 
+/* Another client no longer wants this kind. */
+static void restore_kind(int kind)
+{
+    char problem[TEXT_BYTES];
+    pthread_mutex_lock(&collector.lock);
+    if (!collector.is_on ||
+        !ss_cupti_is_wanted(&collector.cupti, collector.settings.level, kind, 0)) {
+        collector.cupti.ActivityDisable(kind);
+    } else if (!ss_cupti_tee_is_active()) { /* its functions, too, are as we want them */
+        ss_cupti_enable_kinds(&collector.cupti, collector.settings.level,
+                              collector.subscriber != NULL, problem, sizeof problem);
+    }
+    pthread_mutex_unlock(&collector.lock);
+}
+
+/* Libraries that call CUPTI may have been loaded since. */
+static bool is_beside(void)
+{
+    return collector.settings.is_tee && (ss_cupti_tee_is_connected() || ss_cupti_tee_connect());
+}
+
 void ss_cupti_yield(const char *to)
 {
-    if (!is_owner()) {
+    if (!is_owner() || is_beside()) {
         return;
     }
     pthread_mutex_lock(&collector.lock);
@@ -341,7 +384,7 @@ void ss_cupti_yield(const char *to)
 
 void ss_cupti_resume(void)
 {
-    if (!is_owner()) {
+    if (!is_owner() || ss_cupti_tee_is_connected()) {
         return;
     }
     pthread_mutex_lock(&collector.lock);
@@ -410,11 +453,12 @@ static void start(void)
         set_fact(ss_fact_gpu_problem, problem);
         return;
     }
+    ss_cupti_tee_init(&collector.cupti, restore_kind);
     ss_cupti_pool_init(collector.cupti.version >= NONE_TAKEN_FROM, collector.settings.buffers);
     ss_launches_init(&collector.cupti, collector.settings.level >= SS_CUPTI_FULL);
     struct ss_cupti_writer_hooks hooks = {.is_on = update, .describe = describe};
-    if (!ss_cupti_writer_start(ss_cupti_interface(&collector.cupti), collector.cupti.version,
-                               &hooks, problem, sizeof problem)) {
+    if (!ss_cupti_writer_start(ss_cupti_interface(&collector.cupti, collector.settings.level),
+                               collector.cupti.version, &hooks, problem, sizeof problem)) {
         set_fact(ss_fact_gpu_problem, problem);
         return;
     }
@@ -432,6 +476,7 @@ static void start(void)
     if (is_taken) {
         static const struct ss_cupti_counters_hooks counters = {may_measure, measures};
         ss_cupti_counters_start(&collector.cupti, &counters);
+        is_beside();
         update();
         describe();
     }

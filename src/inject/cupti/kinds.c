@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "inject/cupti/launches.h"
+#include "inject/cupti/tee.h"
 
 enum { MOST_FUNCTIONS = 2048 };
 
@@ -82,6 +83,7 @@ struct ss_cupti_settings ss_cupti_settings_parse(const char *text)
     if (samples != NULL) {
         settings.sample_ns = strtoull(samples + strlen(",samples="), NULL, 10);
     }
+    settings.is_tee = text != NULL && strstr(text, ",tee") != NULL;
     return settings;
 }
 
@@ -105,11 +107,13 @@ static void leave_out_noise(const struct ss_cupti *cupti, enum ss_cupti_level le
 {
     for (uint32_t function = 1; function < MOST_FUNCTIONS; function++) {
         if (level >= SS_CUPTI_DEFAULT && cupti->ActivityEnableRuntimeApi != NULL &&
-            is_noise(cupti, SS_CUPTI_DOMAIN_RUNTIME, function)) {
+            is_noise(cupti, SS_CUPTI_DOMAIN_RUNTIME, function) &&
+            !ss_cupti_tee_wants_function(SS_CUPTI_DOMAIN_RUNTIME, function)) {
             cupti->ActivityEnableRuntimeApi(function, 0);
         }
         if (level >= SS_CUPTI_FULL && cupti->ActivityEnableDriverApi != NULL &&
-            is_noise(cupti, SS_CUPTI_DOMAIN_DRIVER, function)) {
+            is_noise(cupti, SS_CUPTI_DOMAIN_DRIVER, function) &&
+            !ss_cupti_tee_wants_function(SS_CUPTI_DOMAIN_DRIVER, function)) {
             cupti->ActivityEnableDriverApi(function, 0);
         }
     }
@@ -120,7 +124,8 @@ static void leave_out_launches(const struct ss_cupti *cupti, enum ss_cupti_level
 {
     for (uint32_t function = 1; function < MOST_FUNCTIONS; function++) {
         if (level >= SS_CUPTI_DEFAULT && cupti->ActivityEnableRuntimeApi != NULL &&
-            ss_launches_is_launch(SS_CUPTI_DOMAIN_RUNTIME, function)) {
+            ss_launches_is_launch(SS_CUPTI_DOMAIN_RUNTIME, function) &&
+            !ss_cupti_tee_wants_function(SS_CUPTI_DOMAIN_RUNTIME, function)) {
             cupti->ActivityEnableRuntimeApi(function, 0);
         }
     }
@@ -156,10 +161,32 @@ void ss_cupti_enable_entities(const struct ss_cupti *cupti)
     cupti->ActivityEnable(SS_CUPTI_CONTEXT);
 }
 
+static bool is_of_level(enum ss_cupti_level level, int kind)
+{
+    for (size_t i = 0; i < KINDS; i++) {
+        if ((int)kinds[i].kind == kind) {
+            return kinds[i].level <= level && level <= kinds[i].last;
+        }
+    }
+    return false;
+}
+
+bool ss_cupti_is_wanted(const struct ss_cupti *cupti, enum ss_cupti_level level, int kind,
+                        uint32_t function)
+{
+    if (!is_of_level(level, kind)) {
+        return false;
+    }
+    return kind == SS_CUPTI_RUNTIME_CALL  ? !is_noise(cupti, SS_CUPTI_DOMAIN_RUNTIME, function)
+           : kind == SS_CUPTI_DRIVER_CALL ? !is_noise(cupti, SS_CUPTI_DOMAIN_DRIVER, function)
+                                          : true;
+}
+
 void ss_cupti_disable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level)
 {
     for (size_t i = 0; i < KINDS; i++) {
-        if (kinds[i].level <= level && level <= kinds[i].last) {
+        if (is_of_level(level, (int)kinds[i].kind) &&
+            !ss_cupti_tee_wants_kind((int)kinds[i].kind)) {
             cupti->ActivityDisable((int)kinds[i].kind);
         }
     }

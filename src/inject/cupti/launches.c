@@ -175,7 +175,9 @@ void ss_launches_callback(void *user, int domain, uint32_t function, const void 
 {
     const pid_t *owner = user;
     const struct ss_cupti_callback_data *call = data;
-    if (domain == SS_CUPTI_DOMAIN_RESOURCE && *owner == ss_process_pid()) {
+    bool is_node = domain == SS_CUPTI_DOMAIN_RESOURCE &&
+                   (function == SS_CUPTI_NODE_MADE || function == SS_CUPTI_NODE_CLONED);
+    if (is_node && *owner == ss_process_pid()) {
         on_node(function, data);
         return;
     }

@@ -1,13 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject/cupti/records.h"
 
+#include <string.h>
+
 #include "inject/cupti/launches.h"
+#include "inject/cupti/tee.h"
 
 static const struct ss_cupti *cupti;
+static enum ss_cupti_level wanted;
+
+/* Beside another client, there are records of what only it wants. */
+static bool is_ours(const void *record, size_t bytes)
+{
+    uint32_t kind = 0, function = 0;
+    memcpy(&kind, record, bytes < sizeof kind ? bytes : sizeof kind);
+    if ((kind == SS_CUPTI_RUNTIME_CALL || kind == SS_CUPTI_DRIVER_CALL) &&
+        bytes >= SS_CUPTI_call_BYTES) {
+        function = ss_cupti_call_function(record);
+    }
+    return ss_cupti_is_wanted(cupti, wanted, (int)kind, function);
+}
 
 static bool next_record(uint8_t *bytes, size_t valid, void **record)
 {
-    return cupti->ActivityGetNextRecord(bytes, valid, record) == SS_CUPTI_OK && *record != NULL;
+    bool is_there;
+    size_t at;
+    do {
+        is_there =
+            cupti->ActivityGetNextRecord(bytes, valid, record) == SS_CUPTI_OK && *record != NULL;
+        at = is_there ? (size_t)((uint8_t *)*record - bytes) : valid;
+    } while (is_there && at < valid && ss_cupti_tee_is_connected() &&
+             !is_ours(*record, valid - at));
+    return is_there;
 }
 
 static bool complete(struct ss_cupti_output *output, struct ss_cupti_event *event)
@@ -50,10 +74,15 @@ static void flush(void)
 static uint64_t take_dropped(void)
 {
     size_t dropped = 0;
-    return cupti->ActivityGetNumDroppedRecords(NULL, 0, &dropped) == SS_CUPTI_OK ? dropped : 0;
+    if (cupti->ActivityGetNumDroppedRecords(NULL, 0, &dropped) != SS_CUPTI_OK) {
+        return 0;
+    }
+    ss_cupti_tee_add_dropped(dropped);
+    return dropped + ss_cupti_tee_take_dropped();
 }
 
-const struct ss_device_interface *ss_cupti_interface(const struct ss_cupti *of)
+const struct ss_device_interface *ss_cupti_interface(const struct ss_cupti *of,
+                                                     enum ss_cupti_level level)
 {
     static const struct ss_device_interface interface = {.number = SS_DEVICE_OF_CUPTI,
                                                          .next_record = next_record,
@@ -66,5 +95,6 @@ const struct ss_device_interface *ss_cupti_interface(const struct ss_cupti *of)
                                                          .flush = flush,
                                                          .take_dropped = take_dropped};
     cupti = of;
+    wanted = level;
     return &interface;
 }
