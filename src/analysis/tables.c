@@ -521,8 +521,8 @@ const struct ss_table_kind ss_table_kinds[] = {
      .hides_steps = true,
      .build = ss_build_ranks},
     {.id = "stage",
-     .summary = "stages of a step by the time that they add to the slowest rank so far, and where "
-                "a rank falls behind",
+     .summary =
+         "stages of a step by what they add to the slowest rank, and where a rank falls behind",
      .needs = OF_STEPS,
      .idle = SS_IDLE_MAIN,
      .hides_steps = true,
@@ -534,9 +534,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .hides_steps = true,
      .build = ss_build_pipelines},
     {.id = "drift",
-     .summary =
-         "steps and their stages that become slower or faster over the run, since when, and in "
-         "which ranks",
+     .summary = "steps and stages that become slower or faster over the run, in which ranks",
      .needs = OF_STEPS,
      .idle = SS_IDLE_MAIN,
      .rows = 20,
