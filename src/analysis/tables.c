@@ -521,8 +521,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .hides_steps = true,
      .build = ss_build_ranks},
     {.id = "stage",
-     .summary =
-         "stages of a step by what they add to the slowest rank, and where a rank falls behind",
+     .summary = "stages of a step: what each adds to the slowest rank, and where one falls behind",
      .needs = OF_STEPS,
      .idle = SS_IDLE_MAIN,
      .hides_steps = true,
