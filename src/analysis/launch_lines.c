@@ -46,7 +46,13 @@ void ss_stack_field_each(const char *stack, bool (*add)(void *context, struct ss
 }
 
 /* The frame of the highest rank counts; 0: it has no place. */
-enum rank { NO_PLACE, INNER_CODE, LIBRARY, OWN_CODE };
+enum rank {
+    NO_PLACE,
+    INNER_CODE,
+    LIBRARY,
+    WITHOUT_FILE, /* "<string>": of `python -c`, or generated code that the user's calls */
+    OWN_CODE
+};
 
 /* What torch.compile generated is no code of the user's. */
 static bool is_generated(struct ss_strview path)
@@ -65,7 +71,8 @@ static enum rank rank_of(struct ss_strview path)
         is_generated(path)) {
         return INNER_CODE;
     }
-    return owner == SS_OWNER_PROGRAM || owner == SS_OWNER_UNKNOWN ? OWN_CODE : LIBRARY;
+    bool is_own = owner == SS_OWNER_PROGRAM || owner == SS_OWNER_UNKNOWN;
+    return !is_own ? LIBRARY : path.data[0] == '<' ? WITHOUT_FILE : OWN_CODE;
 }
 
 struct finding {
