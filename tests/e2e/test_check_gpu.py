@@ -39,7 +39,7 @@ def test_checks_hold_on_the_simulated_device(check, source_dir, stepscope):
 
 def test_counters_on_the_simulated_device(check, source_dir, stepscope, tmp_path, monkeypatch):
     (tmp_path / "stepscope").mkdir()
-    (tmp_path / "stepscope" / "gpu-Simulated_A100-driver-unknown-cupti-130001.tested").touch()
+    (tmp_path / "stepscope" / "gpu-GPU-5a000000-0000-0000-0000-000000000000-driver-unknown-cupti-130001.tested").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     if not (stepscope.path.parent / "tests/cuda_program").exists():
         pytest.skip("built without tests")

@@ -9,7 +9,7 @@ import pytest
 from test_gpu import Recording, record, simulated  # noqa: F401 (record is a fixture)
 
 DRIVER = pathlib.Path("/proc/driver/nvidia/version")
-MARK = "gpu-Simulated_A100-driver-unknown-cupti-130001.tested"
+MARK = "gpu-GPU-5a000000-0000-0000-0000-000000000000-driver-unknown-cupti-130001.tested"
 
 
 @pytest.fixture(autouse=True)

@@ -39,7 +39,9 @@ static bool find_driver(void)
     *(void **)&driver.get_context = dlsym(library, "cuCtxGetCurrent");
     *(void **)&driver.get_device = dlsym(library, "cuCtxGetDevice");
     *(void **)&driver.synchronise = dlsym(library, "cuCtxSynchronize");
-    *(void **)&driver.get_uuid = dlsym(library, "cuDeviceGetUuid");
+    void *of_uuid = dlsym(library, "cuDeviceGetUuid_v2"); /* of a part of a device its own */
+    of_uuid = of_uuid != NULL ? of_uuid : dlsym(library, "cuDeviceGetUuid");
+    *(void **)&driver.get_uuid = of_uuid;
     *(void **)&driver.get_name = dlsym(library, "cuDeviceGetName");
     dlclose(library); /* the program has it open */
     return driver.get_context != NULL && driver.get_device != NULL && driver.synchronise != NULL;
