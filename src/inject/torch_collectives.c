@@ -7,7 +7,7 @@
 #include "annot/define.h"
 #include "inject/torch.h"
 
-enum { MOST_GROUPS = 1024, MOST_THREADS = 4096, MOST_NESTED = 6, DETAILS = 64 };
+enum { MOST_GROUPS = 1024, MOST_THREADS = 4096, MOST_NESTED = 8, DETAILS = 64 };
 enum { COLLECTIVE_ARGUMENTS = 5, TRANSFER_ARGUMENTS = 7 };
 
 /* What a call passes to its group. */

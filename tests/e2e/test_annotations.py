@@ -10,13 +10,14 @@ import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 
 import pytest
 from target import until
 
-END_UNSEEN = 1
+END_UNSEEN, PT_TLS = 1, 7
 
 
 class Trace:
@@ -294,3 +295,16 @@ def test_samples_carry_step_phase_and_range(stepscope, tools, tmp_path):
         assert seen[(number, "backward", "inner")] > 0, seen
     assert seen[(-1, None, None)] > 0
     assert not [key for key in seen if key[1] == "backward" and key[2] not in ("inner", "outer")]
+
+
+MOST_THREAD_LOCAL_BYTES = 640
+
+
+def test_late_loading_finds_space_for_what_threads_own(stepscope):
+    """The C library has about 1,600 bytes for libraries that a program loads late, and others take of
+    them: where they are used up, `import stepscope` fails."""
+    library = (stepscope.path.resolve().parent / "libstepscope.so").read_bytes()
+    at, size, count = struct.unpack_from("<Q", library, 32)[0], *struct.unpack_from("<HH", library, 54)
+    headers = [struct.unpack_from("<IIQQQQQQ", library, at + size * i) for i in range(count)]
+    (used,) = [header[6] for header in headers if header[0] == PT_TLS]
+    assert 0 < used <= MOST_THREAD_LOCAL_BYTES

@@ -87,7 +87,7 @@ def test_most_pages_have_blocks_that_run():
 
 def test_options_named_in_the_pages_exist(stepscope):
     """Every --option in the prose and the blocks is one of ours, or known to be another's."""
-    others = set("""--mpi --cap-add --security-opt --prefix --preset --build --test-dir --nproc-per-node
+    others = set("""--pause --mpi --cap-add --security-opt --prefix --preset --build --test-dir --nproc-per-node
                     --workers --mp-context --inference --dim --heads --tokens --find-links
                     --extra-index-url --no-install-recommends --cflags --libs --data --log
                     --lengths --compile --dynamic --backend --epochs --passes

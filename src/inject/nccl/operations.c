@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "annot/define.h"
 #include "base/shared_names.h"
@@ -132,47 +133,83 @@ void ss_nccl_communicator_free(struct ss_nccl_communicator *communicator)
 
 /* --- calls of torch.distributed --------------------------------------------------------------- */
 
-/* Those of this thread whose operation has not come, the oldest first. */
-static _Thread_local struct {
+/* Those of a thread whose operation has not come, the oldest first. */
+struct torch_calls {
     struct ss_event_collective calls[MOST_TORCH_CALLS];
     uint32_t count;
     bool has_launched; /* since the last one: the others have no operation */
-} torch;
+};
+
+/* Behind a pointer: libraries that a program loads late share little space for what threads own. */
+static _Thread_local struct torch_calls *torch;
+static pthread_key_t end_of_thread;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void on_thread_end(void *calls)
+{
+    torch = NULL;
+    munmap(calls, sizeof(struct torch_calls));
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&end_of_thread, on_thread_end);
+}
+
+/* NULL: there is no memory. */
+static struct torch_calls *own_torch_calls(void)
+{
+    if (torch == NULL) {
+        pthread_once(&once, make_key);
+        void *made =
+            mmap(NULL, sizeof *torch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        torch = made != MAP_FAILED ? made : NULL;
+        pthread_setspecific(end_of_thread, torch);
+    }
+    return torch;
+}
 
 void ss_nccl_torch_begins(const struct ss_event_collective *collective)
 {
-    if (torch.has_launched) {
-        torch.count = 0;
-        torch.has_launched = false;
+    struct torch_calls *own = own_torch_calls();
+    if (own == NULL) {
+        return;
     }
-    if (torch.count == MOST_TORCH_CALLS) {
-        torch.count--;
-        memmove(&torch.calls[0], &torch.calls[1], torch.count * sizeof *torch.calls);
+    if (own->has_launched) {
+        own->count = 0;
+        own->has_launched = false;
     }
-    torch.calls[torch.count++] = *collective;
+    if (own->count == MOST_TORCH_CALLS) {
+        own->count--;
+        memmove(&own->calls[0], &own->calls[1], own->count * sizeof *own->calls);
+    }
+    own->calls[own->count++] = *collective;
 }
 
 /* Operations of one launch come in an order of NCCL's: their sizes distinguish them. */
 static bool take_torch_call(uint32_t size, int64_t bytes, struct ss_event_collective *call)
 {
     uint32_t found = UINT32_MAX;
-    for (uint32_t i = 0; i < torch.count; i++) {
-        bool is_possible = size == 0 || torch.calls[i].size == 0 || torch.calls[i].size == size;
-        if (is_possible && (found == UINT32_MAX || torch.calls[i].bytes == bytes)) {
+    if (torch == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < torch->count; i++) {
+        bool is_possible = size == 0 || torch->calls[i].size == 0 || torch->calls[i].size == size;
+        if (is_possible && (found == UINT32_MAX || torch->calls[i].bytes == bytes)) {
             found = i;
-            if (torch.calls[i].bytes == bytes) {
+            if (torch->calls[i].bytes == bytes) {
                 break;
             }
         }
     }
-    torch.has_launched = true;
+    torch->has_launched = true;
     if (found == UINT32_MAX) {
         return false;
     }
-    *call = torch.calls[found];
-    torch.count--;
-    memmove(&torch.calls[found], &torch.calls[found + 1],
-            (torch.count - found) * sizeof *torch.calls);
+    *call = torch->calls[found];
+    torch->count--;
+    memmove(&torch->calls[found], &torch->calls[found + 1],
+            (torch->count - found) * sizeof *torch->calls);
     return true;
 }
 
