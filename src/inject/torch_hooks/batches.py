@@ -22,8 +22,8 @@ _MOST_LOADED = 64         # batches that were loaded, and not used yet
 _MOST_KEYS = 64
 _EXAMPLES, _TOKENS, _LENGTH = (define_counter(name, "") for name in (
     COUNTER_BATCH_EXAMPLES, COUNTER_BATCH_TOKENS, COUNTER_BATCH_LENGTH))
-_INTEGERS = torch.int64, torch.int32
-_MASKS = (*_INTEGERS, torch.bool, torch.uint8)
+_INTEGERS = tuple(getattr(torch, name, None) for name in ("int64", "int32"))
+_MASKS = (*_INTEGERS, *(getattr(torch, name, None) for name in ("bool", "uint8")))
 _loaded = {}  # shape → numbers of tokens, of batches in their order
 
 
