@@ -145,12 +145,17 @@ static void wait_for(pid_t child, struct ss_gpu_run *run)
     run->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* The last line; that there are no samples says nothing about the device. */
 static void read_message(const char *folder, enum ss_gpu_run_kind kind, struct ss_gpu_run *run)
 {
-    char path[MOST_PATH_BYTES];
+    static const char no_samples[] = "stepscope record: no samples";
+    char path[MOST_PATH_BYTES], line[sizeof run->message];
     put_path(folder, kind, LOG, path);
     FILE *log = fopen(path, "re");
-    while (log != NULL && fgets(run->message, sizeof run->message, log) != NULL) {
+    while (log != NULL && fgets(line, sizeof line, log) != NULL) {
+        if (strncmp(line, no_samples, strlen(no_samples)) != 0) {
+            memcpy(run->message, line, sizeof line);
+        }
     }
     run->message[strcspn(run->message, "\n")] = '\0';
     if (log != NULL) {
