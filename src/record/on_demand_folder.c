@@ -144,18 +144,31 @@ void ss_on_demand_list(const struct ss_on_demand_folder *folder,
 
 /* --- locks ------------------------------------------------------------------------------------ */
 
+/* Locked before it has its name: a file without a lock is taken for one of a recorder that was
+ * killed. */
 int ss_on_demand_hold(const struct ss_on_demand_folder *folder, const char *name, const char *text,
                       size_t length, struct ss_error *err)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (ss_on_demand_write(folder, name, text, length, err) != SS_OK) {
-        return -1;
-    }
-    int fd = openat(folder->fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) {
-        ss_fail_errno(err, errno, "%s/%s", folder->path, name);
-    } else {
+    char draft[SS_ON_DEMAND_NAME_BYTES + 32];
+    draft_name(name, draft);
+    int code = write_draft(folder, draft, text, length);
+    int fd = code == 0 ? openat(folder->fd, draft, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (fd >= 0) {
         fcntl(fd, F_OFD_SETLK, &lock); /* a file system without locks: answers alone show life */
+    } else if (code == 0) {
+        code = errno;
+    }
+    if (code == 0 && renameat(folder->fd, draft, folder->fd, name) != 0) {
+        code = errno;
+    }
+    if (code != 0) {
+        unlinkat(folder->fd, draft, 0);
+        if (fd >= 0) {
+            close(fd);
+        }
+        ss_fail_errno(err, code, "cannot write %s/%s", folder->path, name);
+        return -1;
     }
     return fd;
 }

@@ -322,13 +322,26 @@ static void remove_leftover(void *context, const char *name)
     }
 }
 
+/* The last poll may have been before a trigger took its request back. */
+static bool is_read(const struct on_demand *on_demand)
+{
+    for (size_t i = 0; i < on_demand->requests.count; i++) {
+        const struct request *request = &on_demand->requests.data[i];
+        if (!request->is_refused &&
+            faccessat(on_demand->folder.fd, request->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A trigger that waits reads the last answers; the last recorder removes the folder. */
 static void release(void *source)
 {
     struct on_demand *on_demand = source;
     const struct ss_on_demand_folder *folder = &on_demand->folder;
     bool has_failed = on_demand->recorder->context.error.status != SS_OK;
-    bool has_others = false, has_readers = has_requests(on_demand);
+    bool has_others = false, has_readers = is_read(on_demand);
     if (has_readers) {
         write_answers(on_demand, has_failed ? &on_demand->failed : &on_demand->text);
     }
