@@ -6,6 +6,8 @@ import importlib.machinery
 import importlib.util
 import io
 import pathlib
+import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -31,6 +33,20 @@ needs root
 [  SKIPPED ] test_elsewhere
 [  FAILED  ] 1 test(s), listed below:
 [  FAILED  ] test_bad
+"""
+
+TWO_FAILURES = """
+import pathlib, pytest
+@pytest.mark.parametrize("x", [1], ids=["a b"])
+def test_once(x):
+    mark = pathlib.Path(__file__).with_name("mark")
+    seen = mark.exists()
+    mark.touch()
+    assert seen
+def test_always():
+    assert False
+def test_good():
+    pass
 """
 
 
@@ -79,6 +95,20 @@ class Runner(unittest.TestCase):
         self.assertEqual(1, status)
         self.assertEqual("5 passed, 1 failed, 1 skipped", out.getvalue().splitlines()[-1])
         self.assertIn("no GPU: a x", out.getvalue())
+
+    @unittest.skipUnless(importlib.util.find_spec("pytest"), "pytest is not installed")
+    def test_a_failure_that_does_not_come_again_is_named(self):
+        totals, out = runner.Totals(), io.StringIO()
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "test_a.py").write_text(TWO_FAILURES)
+            runner.RESULTS = pathlib.Path(folder)
+            with contextlib.redirect_stdout(out):
+                runner.run_pytest(totals, "a", sys.executable, folder, ["-p", "no:cacheprovider"])
+                totals.finish()
+        self.assertEqual(1, len(totals.failures))
+        self.assertIn("test_a::test_always", totals.failures[0])
+        self.assertEqual(["a: test_a::test_once[a b]"], [text[:25] for text in totals.unstable])
+        self.assertEqual("2 passed, 1 failed, 0 skipped", out.getvalue().splitlines()[-1])
 
 
 if __name__ == "__main__":
