@@ -29,7 +29,7 @@ static bool is_between(char c)
 }
 
 /* Whole words, upper and lower case alike: "A10" is not in "A100", "SXM" begins "SXM4". */
-static bool has_word(struct ss_strview name, const char *word)
+bool ss_device_name_has(struct ss_strview name, const char *word)
 {
     size_t length = strlen(word);
     bool is_begin = strcmp(word, "SXM") == 0;
@@ -49,7 +49,7 @@ static bool has_word(struct ss_strview name, const char *word)
 static bool matches(const struct ss_device_peaks *peaks, struct ss_strview model, uint64_t gib)
 {
     for (size_t i = 0; i < sizeof peaks->words / sizeof *peaks->words; i++) {
-        if (peaks->words[i] != NULL && !has_word(model, peaks->words[i])) {
+        if (peaks->words[i] != NULL && !ss_device_name_has(model, peaks->words[i])) {
             return false;
         }
     }

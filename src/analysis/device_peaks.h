@@ -36,6 +36,9 @@ extern const struct ss_device_peaks ss_device_peaks_known[];
 /* The device that a driver names so, with so much memory (0: unknown); NULL: unknown. */
 const struct ss_device_peaks *ss_device_peaks_of(struct ss_strview model, uint64_t memory_bytes);
 
+/* Whether a driver's name of a device has this word: whole, upper and lower case alike. */
+bool ss_device_name_has(struct ss_strview name, const char *word);
+
 /* FLOPs per second in this format: of matrix products, or of all else; 0: none is stated. `peaks`
  * may be NULL. */
 double ss_device_peak(const struct ss_device_peaks *peaks, enum ss_datatype type, bool is_matrix);

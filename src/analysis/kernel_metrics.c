@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/kernel_gauges.h"
 #include "analysis/kernel_names.h"
 #include "base/alloc.h"
 
@@ -185,13 +186,7 @@ void ss_kernel_metrics_table(const struct ss_selection *selection,
     struct building building = {.model = selection->model, .options = options};
     *table = (struct ss_table){.name = "metric",
                                .title = "Metrics of kernels",
-                               .empty_text =
-                                   selection->model->untested_metrics > 0
-                                       ? "hardware counters were measured and are not shown, since "
-                                         "the self-test had not passed with this device, driver "
-                                         "and CUPTI: run stepscope doctor --gpu there, then record "
-                                         "again"
-                                       : "no hardware counters were measured",
+                               .empty_text = ss_why_no_metrics(selection->model),
                                .columns = columns,
                                .column_count = SS_METRIC_COLUMNS};
     ss_intern_init(&building.kernel_keys);

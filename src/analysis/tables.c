@@ -16,64 +16,9 @@
 #include "analysis/tables_devices.h"
 #include "analysis/tables_memory.h"
 #include "analysis/tables_roofline.h"
+#include "analysis/tables_samples.h"
 #include "base/shared_names.h"
 #include "model/domains.h"
-
-/* --- samples ---------------------------------------------------------------------------------- */
-
-static size_t build_leaf(const struct ss_table_input *input, struct ss_table *tables)
-{
-    struct ss_leaf_options leaf = input->options->leaf;
-    leaf.max_rows = input->options->max_rows;
-    leaf.full_paths = input->options->full_paths;
-    ss_leaf_table(input->selection, &leaf, &tables[0]);
-    return 1;
-}
-
-static size_t build_hotspots(const struct ss_table_input *input, enum ss_hotspots_by by,
-                             struct ss_table *tables)
-{
-    struct ss_hotspots_options hotspots = {.by = by,
-                                           .sort = (enum ss_hotspots_sort)input->options->sort,
-                                           .max_rows = input->options->max_rows,
-                                           .full_paths = input->options->full_paths};
-    ss_hotspots_table(input->selection, &hotspots, &tables[0]);
-    return 1;
-}
-
-static size_t build_functions(const struct ss_table_input *input, struct ss_table *tables)
-{
-    return build_hotspots(input, SS_BY_FUNCTION, tables);
-}
-
-static size_t build_lines(const struct ss_table_input *input, struct ss_table *tables)
-{
-    return build_hotspots(input, SS_BY_LINE, tables);
-}
-
-static size_t build_files(const struct ss_table_input *input, struct ss_table *tables)
-{
-    return build_hotspots(input, SS_BY_FILE, tables);
-}
-
-static size_t build_threads(const struct ss_table_input *input, struct ss_table *tables)
-{
-    return build_hotspots(input, SS_BY_THREAD, tables);
-}
-
-static size_t build_processes(const struct ss_table_input *input, struct ss_table *tables)
-{
-    return build_hotspots(input, SS_BY_PROCESS, tables);
-}
-
-static size_t build_tree(const struct ss_table_input *input, struct ss_table *tables)
-{
-    struct ss_tree_options tree = {.min_percent = input->options->min_percent,
-                                   .max_rows = input->options->max_rows,
-                                   .full_paths = input->options->full_paths};
-    ss_tree_table(input->selection, &tree, &tables[0]);
-    return 1;
-}
 
 /* --- ranges, counters, lines ------------------------------------------------------------------ */
 
@@ -244,7 +189,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .accepts = OF_SAMPLES | SS_ACCEPTS_LIBRARY,
      .idle = SS_IDLE_NONE,
      .rows = 10,
-     .build = build_leaf},
+     .build = ss_build_leaf},
     {.id = "function",
      .summary = "functions: samples in each, and below it",
      .accepts = OF_SAMPLES,
@@ -253,7 +198,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .sorts = ss_sorts_of_samples,
      .sort = SS_SORT_SELF,
      .is_in_diff = true,
-     .build = build_functions},
+     .build = ss_build_functions},
     {.id = "line",
      .summary = "lines: samples in each, and below it",
      .accepts = OF_SAMPLES,
@@ -262,7 +207,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .sorts = ss_sorts_of_samples,
      .sort = SS_SORT_SELF,
      .is_in_diff = true,
-     .build = build_lines},
+     .build = ss_build_lines},
     {.id = "file",
      .summary = "files: samples in each, and below it",
      .accepts = OF_SAMPLES,
@@ -270,7 +215,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .rows = 10,
      .sorts = ss_sorts_of_samples,
      .sort = SS_SORT_SELF,
-     .build = build_files},
+     .build = ss_build_files},
     {.id = "thread",
      .summary = "threads and their samples",
      .accepts = OF_SAMPLES,
@@ -278,7 +223,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .rows = 10,
      .sorts = ss_sorts_of_samples,
      .sort = SS_SORT_SELF,
-     .build = build_threads},
+     .build = ss_build_threads},
     {.id = "process",
      .summary = "processes: samples in each, and in its descendants",
      .accepts = OF_SAMPLES,
@@ -287,13 +232,13 @@ const struct ss_table_kind ss_table_kinds[] = {
      .sorts = ss_sorts_of_samples,
      .sort = SS_SORT_SELF,
      .is_not_compared = true,
-     .build = build_processes},
+     .build = ss_build_processes},
     {.id = "tree",
      .summary = "calls by function, callers first",
      .accepts = OF_SAMPLES | SS_ACCEPTS_SHARE,
      .idle = SS_IDLE_MAIN,
      .is_not_compared = true,
-     .build = build_tree},
+     .build = ss_build_tree},
     {.id = "range",
      .summary = "annotated ranges, and what each costs",
      .needs = SS_NEEDS_TRACKS,
@@ -490,6 +435,21 @@ const struct ss_table_kind ss_table_kinds[] = {
      .rows = 100,
      .groups = ss_metric_groups,
      .build = ss_build_metrics},
+    {.id = "speed-of-light",
+     .aliases = "sol",
+     .summary = "kernels in percent of what compute, L1, L2 and DRAM can do, by hardware counters, "
+                "and which of them limits each",
+     .needs = SS_NEEDS_TRACKS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .groups = ss_metric_groups,
+     .build = ss_build_light},
+    {.id = "occupancy",
+     .summary = "warps of kernels that are resident: at most, achieved, and what limits them",
+     .needs = SS_NEEDS_TRACKS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .build = ss_build_occupancy},
     {.id = "device-step",
      .summary = "steps on their devices: compute, exposed communication and copies, idle time and "
                 "its causes",

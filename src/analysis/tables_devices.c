@@ -9,8 +9,10 @@
 #include "analysis/device_waits.h"
 #include "analysis/drifts.h"
 #include "analysis/kernel_metrics.h"
+#include "analysis/kernel_occupancy.h"
 #include "analysis/pipelines.h"
 #include "analysis/rank_profiles.h"
+#include "analysis/speed_of_light.h"
 #include "analysis/stage_frontier.h"
 
 const struct ss_table_choice ss_work_sorts[] = {
@@ -169,5 +171,20 @@ size_t ss_build_metrics(const struct ss_table_input *input, struct ss_table *tab
     struct ss_kernel_metrics_options metrics = {.by_base = input->options->grouping != 0,
                                                 .max_rows = input->options->max_rows};
     ss_kernel_metrics_table(input->selection, &metrics, &tables[0]);
+    return 1;
+}
+
+size_t ss_build_light(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_light_options light = {.by_base = input->options->grouping != 0,
+                                     .max_rows = input->options->max_rows};
+    ss_light_table(input->selection, &light, &tables[0]);
+    return 1;
+}
+
+size_t ss_build_occupancy(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_occupancy_options occupancy = {.max_rows = input->options->max_rows};
+    ss_occupancy_table(input->selection, &occupancy, &tables[0]);
     return 1;
 }

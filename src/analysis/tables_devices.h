@@ -30,5 +30,7 @@ size_t ss_build_gpus(const struct ss_table_input *input, struct ss_table *tables
 size_t ss_build_device_memory(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_streams(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_metrics(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_light(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_occupancy(const struct ss_table_input *input, struct ss_table *tables);
 
 #endif

@@ -36,6 +36,7 @@ static const struct ss_document_command operators_step = {"stepscope report --by
 /* Of kernels with durations, but no times: there is no timeline. */
 static const struct ss_document_command metric_steps[] = {
     {"stepscope report --by metric", "what hardware counters measured of each kernel"},
+    {"stepscope report --by speed-of-light", "what limits each kernel"},
     {"stepscope report --by kernel", "kernels by time"}};
 
 /* " INPUT", quoted for a shell; nothing for the newest recording, which is the default. */

@@ -37,6 +37,8 @@ static const struct ss_report_layout layouts[] = {
     {.table = "allocation", .fill = ss_report_fill_present},
     {.table = "memory-step", .fill = ss_report_fill_present},
     {.table = "roofline", .fill = ss_report_fill_roofline},
+    {.table = "speed-of-light", .fill = ss_report_fill_light},
+    {.table = "occupancy", .fill = ss_report_fill_occupancy},
     {.table = "scaling", .fill = ss_report_fill_scaling},
     {.table = NULL, .fill = ss_report_fill_any},
 };
