@@ -90,11 +90,16 @@ static bool can_shift(const struct ss_model *part, int64_t shift_ns)
         struct ss_rows_view view = ss_rows_get(part, id);
         for (size_t m = 0; m < rows->member_count; m++) {
             const struct ss_member *member = &rows->members[m];
-            for (size_t i = rows->has_none; member->kind == SS_MEMBER_TIME && i < view.count; i++) {
+            if (member->kind != SS_MEMBER_TIME && member->kind != SS_MEMBER_KNOWN_TIME) {
+                continue;
+            }
+            bool may_be_unknown = member->kind == SS_MEMBER_KNOWN_TIME;
+            for (size_t i = rows->has_none; i < view.count; i++) {
                 const char *row = (const char *)view.data + i * rows->row_bytes;
                 uint64_t time_ns = ss_member_number(row, member->offset, member->size);
                 uint64_t moved_ns = ss_clock_shifted(time_ns, shift_ns);
-                if (moved_ns == 0 || moved_ns == UINT64_MAX) {
+                if ((moved_ns == 0 || moved_ns == UINT64_MAX) &&
+                    !(may_be_unknown && time_ns == 0)) {
                     return false;
                 }
             }

@@ -190,7 +190,8 @@ uint32_t ss_model_builder_process(struct ss_model_builder *builder, uint32_t id,
     row->parent_pid = process->parent_pid;
     row->start_time_ticks = process->start_time_ticks;
     uint64_t seen_ns = ss_model_builder_on_axis(builder, process->first_seen_ns);
-    bool is_earlier = row->first_seen_ns == 0 || seen_ns < row->first_seen_ns;
+    bool is_earlier =
+        process->first_seen_ns != 0 && (row->first_seen_ns == 0 || seen_ns < row->first_seen_ns);
     row->first_seen_ns = is_earlier ? seen_ns : row->first_seen_ns;
     set_if_known(&row->name, intern(builder, process->name));
     set_if_known(&row->cmdline, intern(builder, process->cmdline));

@@ -52,6 +52,7 @@ void ss_clock_move(struct ss_model *model, const struct ss_clock_moves *moves)
     }
     for (size_t i = 1; i < model->processes.count; i++) {
         struct ss_model_process *process = &model->processes.data[i];
-        process->first_seen_ns = moved(moves, process->input, process->first_seen_ns);
+        process->first_seen_ns =
+            process->first_seen_ns != 0 ? moved(moves, process->input, process->first_seen_ns) : 0;
     }
 }

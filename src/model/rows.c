@@ -16,6 +16,7 @@
 #define SS_TEXT(rows, member) MEMBER(rows, member, SS_MEMBER_TEXT, 0)
 #define SS_REF(rows, member, table) MEMBER(rows, member, SS_MEMBER_REF, SS_ROWS_##table)
 #define SS_TIME(rows, member) MEMBER(rows, member, SS_MEMBER_TIME, 0)
+#define SS_KNOWN_TIME(rows, member) MEMBER(rows, member, SS_MEMBER_KNOWN_TIME, 0)
 #define SS_PLAIN(rows, member) MEMBER(rows, member, SS_MEMBER_PLAIN, 0)
 #define SS_FLAG(rows, member) MEMBER(rows, member, SS_MEMBER_FLAG, 0)
 #define SS_ENUM(rows, member, count) MEMBER(rows, member, SS_MEMBER_ENUM, (uint32_t)(count))
@@ -118,6 +119,11 @@ void ss_row_map(enum ss_rows_id id, void *row, const struct ss_row_maps *maps)
             break;
         case SS_MEMBER_TIME:
             map_time(row, member->offset, maps->shift_ns);
+            break;
+        case SS_MEMBER_KNOWN_TIME:
+            if (ss_member_number(row, member->offset, member->size) != 0) {
+                map_time(row, member->offset, maps->shift_ns);
+            }
             break;
         case SS_MEMBER_VALUE:
             if (ss_member_number(row, member->of, member->type_size) == SS_VALUE_TEXT) {

@@ -19,6 +19,7 @@ enum ss_member_kind {
     SS_MEMBER_TEXT,
     SS_MEMBER_REF,
     SS_MEMBER_TIME,
+    SS_MEMBER_KNOWN_TIME,
     SS_MEMBER_FLAG,
     SS_MEMBER_ENUM,
     SS_MEMBER_VALUE,

@@ -28,12 +28,13 @@ static struct ss_strview text(const char *value)
 }
 
 /* Ranks 0 and 1 share a machine, its host, its device and its groups; rank 2 has another boot,
- * whose clock began 400 s later; rank 3 is a second machine of the same boot and has one more name.
+ * whose clock began 400 s earlier; rank 3 is a second machine of the same boot and has one more
+ * name.
  */
 static void define(unsigned rank)
 {
     const char *boot = rank == 2 ? "boot-b" : "boot-a";
-    uint64_t now_ns = RECORDING_START - (rank == 2 ? 400 * RECORDING_SECOND : 0);
+    uint64_t now_ns = RECORDING_START + (rank == 2 ? 400 * RECORDING_SECOND : 0);
     PUT(attribute, writer, .key = text("boot_id"), .text = text(boot));
     PUT(attribute, writer, .key = text("rank"), .is_integer = true, .integer = rank);
     PUT(attribute, writer, .key = text("rate_hz"), .is_integer = true, .integer = 100);
@@ -46,7 +47,7 @@ static void define(unsigned rank)
         .host_ref = 1, .name = text("train.py"), .rank = rank, .world_size = FILES,
         .has_rank = true, .first_seen_ns = now_ns);
     PUT(process, writer, .ref = 2, .parent_ref = 1, .pid = 50 + (int32_t)rank,
-        .start_time_ticks = 6 + rank, .first_seen_ns = now_ns);
+        .start_time_ticks = 6 + rank); /* when it was first seen is unknown */
     PUT(thread, writer, .ref = 1, .process_ref = 1, .tid = 10 + (int32_t)rank, .is_main = true);
     PUT(thread, writer, .ref = 2, .process_ref = 2, .tid = 50 + (int32_t)rank);
     PUT(context, writer, .ref = 1, .process_ref = 1, .device_ref = 1, .number = 1);
@@ -103,7 +104,7 @@ static void write_file(const char *path, unsigned rank)
 {
     const struct ss_trace_writer_options options = {
         .size = sizeof options, .path = path, .replay = true};
-    uint64_t start_ns = RECORDING_START - (rank == 2 ? 400 * RECORDING_SECOND : 0);
+    uint64_t start_ns = RECORDING_START + (rank == 2 ? 400 * RECORDING_SECOND : 0);
     MUST(ss_trace_writer_open(&options, &writer, must_err));
     define(rank);
     for (int64_t step = 0; step < 6; step++) {
@@ -296,7 +297,8 @@ static void test_rows_are_the_same(void **state)
         assert_int_equal(loaded.processes.count, 1 + 2 * FILES);
         assert_int_equal(loaded.hosts.count, 1 + 3);
         assert_int_equal(loaded.clock_domains.count, 1 + 2);
-        assert_int_equal(loaded.clock_domains.data[2].shift_ns, 400 * RECORDING_SECOND);
+        assert_int_equal(loaded.clock_domains.data[2].shift_ns, -400 * (int64_t)RECORDING_SECOND);
+        assert_int_equal(loaded.processes.data[6].first_seen_ns, 0);
         assert_same_models(&loaded, &absorbed);
         ss_model_fini(&loaded);
         ss_model_fini(&absorbed);
