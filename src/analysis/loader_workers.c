@@ -9,6 +9,7 @@
 #include "analysis/ranges.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
+#include "model/note_index.h"
 
 const char *const ss_loader_tracks[] = {ss_domain_torch_data, ss_domain_torch,
                                         ss_counter_operators_recorded, NULL};
@@ -65,8 +66,9 @@ static struct span life_of(const struct ss_model *model, uint32_t process)
 {
     const struct ss_model_note *began = ss_program_fact(model, process, ss_fact_loader_worker);
     struct span life = {began != NULL ? began->time_ns : 0, UINT64_MAX};
-    for (size_t i = 0; i < model->notes.count; i++) {
-        const struct ss_model_note *note = &model->notes.data[i];
+    struct ss_note_ids notes = ss_notes_of_process(model, process);
+    for (size_t i = 0; i < notes.count; i++) {
+        const struct ss_model_note *note = ss_note_at(model, &notes, i);
         if (note->process == process && note->time_ns < life.end_ns &&
             strcmp(ss_model_text(model, note->kind), "process-exit") == 0) {
             life.end_ns = note->time_ns;

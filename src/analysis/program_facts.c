@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/program_facts.h"
 #include "base/shared_names.h"
+#include "model/note_index.h"
 
 #include <string.h>
 
@@ -20,8 +21,9 @@ const struct ss_model_note *ss_program_fact(const struct ss_model *model, uint32
                                             const char *key)
 {
     const struct ss_model_note *last = NULL;
-    for (size_t i = 0; i < model->notes.count; i++) {
-        const struct ss_model_note *note = &model->notes.data[i];
+    struct ss_note_ids notes = ss_notes_of_process(model, process);
+    for (size_t i = 0; i < notes.count; i++) {
+        const struct ss_model_note *note = ss_note_at(model, &notes, i);
         if (note->process == process && ss_program_fact_is(model, note, key) &&
             (last == NULL || note->time_ns >= last->time_ns)) {
             last = note;
@@ -41,8 +43,9 @@ struct ss_strview ss_program_fact_text(const struct ss_model *model,
 const char *ss_program_missed_torch(const struct ss_model *model, uint32_t input)
 {
     const struct ss_model_note *first = NULL;
-    for (size_t i = 0; i < model->notes.count; i++) {
-        const struct ss_model_note *note = &model->notes.data[i];
+    struct ss_note_ids notes = ss_notes_of_input(model, input);
+    for (size_t i = 0; i < notes.count; i++) {
+        const struct ss_model_note *note = ss_note_at(model, &notes, i);
         if (note->input == input && strcmp(ss_model_text(model, note->kind), "torch-missed") == 0 &&
             ss_program_fact(model, note->process, ss_fact_torch_version) == NULL &&
             (first == NULL || note->process < first->process)) {

@@ -7,6 +7,7 @@
 #include "analysis/program_facts.h"
 #include "analysis/training_facts.h"
 #include "base/shared_names.h"
+#include "model/note_index.h"
 
 /* The text after "key = "; NULL where the note has another key. */
 static const char *value_of(const struct ss_model *model, const struct ss_model_note *note,
@@ -75,8 +76,9 @@ static uint64_t next_note_ns(const struct ss_model *model, const struct ss_model
                              const char *key)
 {
     uint64_t next_ns = UINT64_MAX;
-    for (size_t i = 0; i < model->notes.count; i++) {
-        const struct ss_model_note *other = &model->notes.data[i];
+    struct ss_note_ids notes = ss_notes_of_process(model, note->process);
+    for (size_t i = 0; i < notes.count; i++) {
+        const struct ss_model_note *other = ss_note_at(model, &notes, i);
         if (other->process == note->process && other->time_ns > note->time_ns &&
             other->time_ns < next_ns && value_of(model, other, key) != NULL) {
             next_ns = other->time_ns;

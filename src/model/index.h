@@ -4,6 +4,7 @@
 #define SS_MODEL_INDEX_H
 
 #include "model/identity.h"
+#include "model/note_index.h"
 #include "model/slots.h"
 
 struct ss_model_index {
@@ -16,7 +17,8 @@ struct ss_model_index {
     struct ss_intern line_keys;            /* process, name and line of each row of line_times */
     struct ss_intern metric_keys;          /* name, unit and section of metric_kinds */
     struct ss_vec_of(int64_t) first_steps; /* by process: number + 1 of its first step */
-    bool shares_tracks;                    /* between inputs; their rows are not sorted yet */
+    struct ss_note_index notes;
+    bool shares_tracks; /* between inputs; their rows are not sorted yet */
 };
 
 #endif

@@ -16,6 +16,7 @@
 #include "model/importer.h"
 #include "model/load_parts.h"
 #include "model/load_tracks.h"
+#include "model/note_index.h"
 #include "model/run_archive.h"
 #include "model/run_input.h"
 #include "model/time_axis.h"
@@ -382,6 +383,7 @@ enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *pa
     ss_load_order_tracks(model);
     ss_clock_domains_finish(model);
     ss_clock_align(model);
+    ss_note_index_build(model);
     for (size_t i = 0; i < count; i++) {
         ss_run_input_close(&inputs[i].run);
         ss_run_archive_remove(inputs[i].unpacked);

@@ -56,6 +56,7 @@ static void fini_index(struct ss_model_index *index)
     ss_vec_fini(&index->step_names);
     ss_intern_fini(&index->line_keys);
     ss_intern_fini(&index->metric_keys);
+    ss_note_index_fini(&index->notes);
 }
 
 /* Long: one line for each table. */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The notes of a process, or of an input, without a walk over all notes: a run of a thousand ranks
+ * has a hundred thousand. Built once when all inputs are loaded; of a model that was built
+ * otherwise, the caller walks over all. Immutable afterwards.
+ */
+#ifndef SS_MODEL_NOTE_INDEX_H
+#define SS_MODEL_NOTE_INDEX_H
+
+#include "model/model.h"
+
+struct ss_note_order {
+    uint32_t *ids;   /* of notes, by owner; those of one owner in the order of the notes */
+    uint32_t *first; /* by owner, one more than there are owners: where its ids begin */
+    uint32_t owners;
+};
+
+/* Part of struct ss_model_index. */
+struct ss_note_index {
+    struct ss_note_order by_process, by_input;
+    size_t notes; /* that it has: a model with more has none */
+};
+
+void ss_note_index_build(struct ss_model *model);
+void ss_note_index_fini(struct ss_note_index *index);
+
+/* Notes to walk over, in their order. They may be of others, too: the caller compares. */
+struct ss_note_ids {
+    const uint32_t *ids; /* NULL: all notes */
+    size_t count;
+};
+struct ss_note_ids ss_notes_of_process(const struct ss_model *model, uint32_t process);
+struct ss_note_ids ss_notes_of_input(const struct ss_model *model, uint32_t input);
+
+static inline const struct ss_model_note *ss_note_at(const struct ss_model *model,
+                                                     const struct ss_note_ids *notes, size_t i)
+{
+    return &model->notes.data[notes->ids != NULL ? notes->ids[i] : i];
+}
+
+#endif
