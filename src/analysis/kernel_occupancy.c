@@ -269,7 +269,7 @@ static void add_notes(const struct building *building, struct ss_table *table)
             struct ss_sentence *text = ss_table_add_note(table, SS_NOTE_FACT);
             ss_sentence_add_name(text, cells[SS_OCCUPANCY_SHORT].text);
             ss_sentence_add(text, ": ");
-            ss_sentence_add_name(text, cells[SS_OCCUPANCY_SENTENCE].text);
+            ss_sentence_add(text, cells[SS_OCCUPANCY_SENTENCE].text.data);
         }
     }
     if (table->row_count > 0 && building->without > 0) {

@@ -11,6 +11,7 @@ enum { WARP = 32 };
 static const double most_number = 1e12, most_blocks = 1e6;
 /* Achieved occupancy that is so many points below the theoretical one has another reason. */
 static const double clear_points = 10;
+static const double most_partial = 0.9; /* waves */
 
 /* --- needs ------------------------------------------------------------------------------------ */
 
@@ -210,7 +211,7 @@ const char *ss_launch_occupancy_limiter(const struct ss_launch_occupancy *occupa
     }
     bool is_lower = occupancy->achieved >= 0 && occupancy->theoretical >= 0 &&
                     occupancy->achieved < occupancy->theoretical - clear_points;
-    if (occupancy->waves >= 0 && occupancy->waves < 1) {
+    if (occupancy->waves >= 0 && occupancy->waves < most_partial) {
         ss_strbuf_append_format(sentence, "%sthe grid fills %.3g %% of the device",
                                 sentence->length > 0 ? "; " : "", 100 * occupancy->waves);
     } else if (is_lower) {

@@ -220,11 +220,10 @@ static size_t build_of_page(const struct ss_table_input *input, struct ss_table 
 {
     static const char *const of_steps[] = {"phase", "device-step", NULL};
     static const char *const of_tracks[] = {
-        "roofline",   "kernel-line",   "memcpy", "memset",         "api",
-        "wait",       "stream",        "gpu",    "device-memory",  "rank",
-        "collective", "critical-path", "metric", "worker",         "range",
-        "counter",    "line-time",     "step",   "speed-of-light", "occupancy",
-        NULL};
+        "roofline", "step-roofline", "speed-of-light", "occupancy", "kernel-line", "memcpy",
+        "memset",   "api",           "wait",           "stream",    "gpu",         "device-memory",
+        "rank",     "collective",    "critical-path",  "metric",    "worker",      "range",
+        "counter",  "line-time",     "step",           NULL};
     static const char *const of_samples[] = {"thread", "process", NULL};
     size_t count = input->training->steps.count > 0 ? add_kinds(input, of_steps, tables) : 0;
     count += build(input, &tables[count]);

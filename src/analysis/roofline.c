@@ -9,18 +9,6 @@ struct key {
     uint8_t type, is_matrix, source, has_flops, has_bytes, unused[3];
 };
 
-/* What is added to a row: a kernel, or on the host a call. */
-struct share {
-    enum ss_kernel_family family;
-    enum ss_datatype type;
-    const struct ss_device_peaks *peaks;
-    bool is_matrix, has_flops, has_bytes;
-    enum ss_roofline_source source;
-    enum ss_roofline_gap gap;
-    uint64_t ns;
-    double flops, bytes;
-};
-
 struct summing {
     struct ss_roofline *roofline;
     struct ss_roofline_building *building;
@@ -38,7 +26,7 @@ static struct ss_strview range_text(const struct ss_model *model, uint32_t range
 /* --- rows ------------------------------------------------------------------------------------- */
 
 static struct ss_roofline_row *row_of(struct summing *summing, uint32_t name,
-                                      const struct share *share)
+                                      const struct ss_roofline_share *share)
 {
     struct ss_roofline *roofline = summing->roofline;
     struct key key;
@@ -68,7 +56,8 @@ static struct ss_roofline_row *row_of(struct summing *summing, uint32_t name,
     return &roofline->rows.data[summing->row_of_key.data[id] - 1];
 }
 
-static void add_to(struct summing *summing, struct ss_strview name, const struct share *share)
+static void add_to(struct summing *summing, struct ss_strview name,
+                   const struct ss_roofline_share *share)
 {
     uint32_t id = ss_intern_put(&summing->roofline->names, name.data, name.length);
     struct ss_roofline_row *row = row_of(summing, id, share);
@@ -93,7 +82,8 @@ static bool is_charged(const struct summing *summing, uint32_t name)
 
 /* To each module that was open when the operator ran; a backward's operators belong to the modules
  * of its forward. */
-static void add_to_modules(struct summing *summing, uint32_t range, const struct share *share)
+static void add_to_modules(struct summing *summing, uint32_t range,
+                           const struct ss_roofline_share *share)
 {
     const struct ss_roofline_building *building = summing->building;
     const struct ss_model *model = building->model;
@@ -119,7 +109,7 @@ static void add_to_modules(struct summing *summing, uint32_t range, const struct
 /* `range`: of the operator, or of what launched the kernel, plus one; `kernel`: a name of the
  * model, 0 on the host. */
 static void add_share(struct summing *summing, uint32_t range, uint32_t kernel,
-                      const struct share *share)
+                      const struct ss_roofline_share *share)
 {
     const struct ss_model *model = summing->building->model;
     struct ss_strview none = ss_strview_of("(no operator)");
@@ -151,7 +141,8 @@ static double part_of(const struct ss_roofline_call *call, const struct ss_devic
     return ns > 0 ? (double)(work->end_ns - work->begin_ns) / (double)ns : 1 / (double)kernels;
 }
 
-static void set_work(struct share *share, const struct ss_roofline_call *call, double part)
+static void set_work(struct ss_roofline_share *share, const struct ss_roofline_call *call,
+                     double part)
 {
     const struct ss_operator_work *work = call->work;
     share->family = work->family;
@@ -167,7 +158,8 @@ static void set_work(struct share *share, const struct ss_roofline_call *call, d
 
 /* What was measured takes the place of what is estimated. The units for matrix products have
  * counters of their own: without these, the FLOPs of a kernel that multiplies are not all. */
-static void set_measured(struct share *share, struct ss_roofline_building *building, uint32_t name)
+static void set_measured(struct ss_roofline_share *share, struct ss_roofline_building *building,
+                         uint32_t name)
 {
     const struct ss_kernel_counter *counter = ss_kernel_counter_of(&building->counters, name);
     if (counter == NULL) {
@@ -195,30 +187,39 @@ static void set_measured(struct share *share, struct ss_roofline_building *build
     share->has_bytes = share->has_bytes || has_bytes;
 }
 
+bool ss_roofline_share_find(struct ss_roofline_building *building, size_t index, bool are_together,
+                            struct ss_roofline_share *share)
+{
+    const struct ss_device_work *work = &building->works.works.data[index];
+    uint32_t owner = building->owners[index];
+    uint32_t known = owner != 0 ? building->known_of[owner - 1] : 0;
+    *share = (struct ss_roofline_share){.family = ss_roofline_family(building, work->name),
+                                        .peaks = building->peaks[work->device],
+                                        .gap = (enum ss_roofline_gap)building->gaps[index],
+                                        .ns = work->end_ns - work->begin_ns};
+    if (known != 0) {
+        const struct ss_roofline_call *call = &building->known.data[known - 1];
+        bool does_work = ss_roofline_role(building, call->work, work->name) == call->role;
+        share->gap = SS_ROOFLINE_PREPARES;
+        if (does_work || are_together) {
+            set_work(share, call, part_of(call, work, are_together));
+        }
+    }
+    set_measured(share, building, work->name);
+    return share->source != SS_ROOFLINE_UNKNOWN || known != 0;
+}
+
 static void add_kernel(struct summing *summing, size_t index)
 {
     struct ss_roofline_building *building = summing->building;
     const struct ss_device_work *work = &building->works.works.data[index];
     uint32_t owner = building->owners[index];
-    uint32_t known = owner != 0 ? building->known_of[owner - 1] : 0;
     bool are_together =
         (summing->grouping & (SS_ROOFLINE_BY_OPERATOR | SS_ROOFLINE_BY_MODULE)) != 0;
-    struct share share = {.family = ss_roofline_family(building, work->name),
-                          .peaks = building->peaks[work->device],
-                          .gap = (enum ss_roofline_gap)building->gaps[index],
-                          .ns = work->end_ns - work->begin_ns};
+    struct ss_roofline_share share;
+    bool is_known = ss_roofline_share_find(building, index, are_together, &share);
     summing->roofline->total_ns += share.ns;
-    if (known != 0) {
-        const struct ss_roofline_call *call = &building->known.data[known - 1];
-        bool does_work = ss_roofline_role(building, call->work, work->name) == call->role;
-        share.gap = SS_ROOFLINE_PREPARES;
-        if (does_work || are_together) {
-            set_work(&share, call, part_of(call, work, are_together));
-        }
-    }
-    set_measured(&share, building, work->name);
-    summing->roofline->estimated_ns +=
-        share.source != SS_ROOFLINE_UNKNOWN || known != 0 ? share.ns : 0;
+    summing->roofline->estimated_ns += is_known ? share.ns : 0;
     add_share(summing, owner != 0 ? owner : work->launch, work->name, &share);
 }
 
@@ -256,7 +257,7 @@ static void add_host_calls(struct summing *summing)
             continue;
         }
         struct ss_roofline_call call = {.work = work, .type = work->type};
-        struct share share = {.ns = own_ns[i]};
+        struct ss_roofline_share share = {.ns = own_ns[i]};
         set_work(&share, &call, 1);
         summing->roofline->total_ns += share.ns;
         summing->roofline->estimated_ns += share.ns;

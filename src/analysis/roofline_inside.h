@@ -36,6 +36,18 @@ struct ss_roofline_building {
     const struct ss_device_peaks **peaks; /* by device; NULL: unknown */
 };
 
+/* What a kernel, or on the host a call, adds to a row. */
+struct ss_roofline_share {
+    enum ss_kernel_family family;
+    enum ss_datatype type;
+    const struct ss_device_peaks *peaks;
+    bool is_matrix, has_flops, has_bytes;
+    enum ss_roofline_source source;
+    enum ss_roofline_gap gap;
+    uint64_t ns;
+    double flops, bytes;
+};
+
 void ss_roofline_building_init(struct ss_roofline_building *building,
                                const struct ss_selection *selection);
 void ss_roofline_building_fini(struct ss_roofline_building *building);
@@ -47,6 +59,11 @@ enum ss_roofline_role ss_roofline_role(struct ss_roofline_building *building,
 /* Whether a work is a kernel that computes, and not a mere measurement of one. */
 bool ss_roofline_counts(const struct ss_roofline_building *building,
                         const struct ss_device_work *work);
+
+/* Of a kernel, by its index in `works`; `are_together`: of all kernels of its call, not only those
+ * that do the work. False: neither it nor its call is known. */
+bool ss_roofline_share_find(struct ss_roofline_building *building, size_t index, bool are_together,
+                            struct ss_roofline_share *share);
 
 void ss_roofline_steps_find(struct ss_roofline_steps *steps, struct ss_roofline_building *building,
                             const struct ss_step_summary *training);

@@ -248,7 +248,7 @@ static void add_notes(struct ss_table *table)
             struct ss_sentence *text = ss_table_add_note(table, SS_NOTE_FACT);
             ss_sentence_add_name(text, cells[SS_LIGHT_SHORT].text);
             ss_sentence_add(text, ": ");
-            ss_sentence_add_name(text, cells[SS_LIGHT_SENTENCE].text);
+            ss_sentence_add(text, cells[SS_LIGHT_SENTENCE].text.data);
         }
     }
     if (has_derived) {

@@ -54,14 +54,19 @@ static void init_step_columns(const struct ss_step_summary *summary, const struc
     table->column_count = count;
 }
 
-void ss_steps_table(const struct ss_step_summary *summary, const struct ss_selection *selection,
-                    const struct ss_steps_options *options, struct ss_table *table)
+const char *ss_step_kind_name(enum ss_step_kind kind)
 {
     static const char *const kinds[] = {[SS_STEP_STEADY] = "usual",
                                         [SS_STEP_WARM_UP] = "warm-up",
                                         [SS_STEP_OUTLIER] = "outlier",
                                         [SS_STEP_CUT] = "cut",
                                         [SS_STEP_OUTSIDE] = "outside"};
+    return kinds[kind];
+}
+
+void ss_steps_table(const struct ss_step_summary *summary, const struct ss_selection *selection,
+                    const struct ss_steps_options *options, struct ss_table *table)
+{
     const struct ss_model *model = selection->model;
     *table = (struct ss_table){
         .name = "step", .title = "Steps", .is_of_program = true, .empty_text = no_steps};
@@ -84,7 +89,7 @@ void ss_steps_table(const struct ss_step_summary *summary, const struct ss_selec
             cells[SS_STEP_PROCESS] = ss_cell_text(ss_intern_get(&model->strings, process->name));
         }
         cells[SS_STEP_NUMBER] = ss_cell_integer(step->number);
-        cells[SS_STEP_KIND] = ss_cell_text(ss_strview_of(kinds[step->kind]));
+        cells[SS_STEP_KIND] = ss_cell_text(ss_strview_of(ss_step_kind_name(step->kind)));
         cells[SS_STEP_BEGIN] = ss_cell_integer((int64_t)(step->begin_ns - origin_ns));
         cells[SS_STEP_DURATION] = ss_cell_integer((int64_t)(step->end_ns - step->begin_ns));
         for (size_t p = 0; p < summary->phases.count; p++) {

@@ -122,6 +122,9 @@ enum ss_step_column {
     SS_STEP_COLUMNS
 };
 /* Begins are relative to the first step's. */
+/* "usual", "warm-up", … */
+const char *ss_step_kind_name(enum ss_step_kind kind);
+
 void ss_steps_table(const struct ss_step_summary *summary, const struct ss_selection *selection,
                     const struct ss_steps_options *options, struct ss_table *table);
 

@@ -9,5 +9,6 @@
 extern const struct ss_table_choice ss_roofline_sorts[], ss_roofline_groups[];
 
 size_t ss_build_roofline(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_step_roofline(const struct ss_table_input *input, struct ss_table *tables);
 
 #endif

@@ -21,8 +21,8 @@
 
 static const struct ss_option options[] = {
     {"to", 0, "FORMAT",
-     "raw, flamegraph, speedscope, chrome, kineto, tensorboard, roofline, heatmap or "
-     "perfetto-compat (default by the ending of -o)",
+     "raw, flamegraph, speedscope, chrome, kineto, tensorboard, roofline, speed-of-light, "
+     "occupancy, heatmap or perfetto-compat (default by the ending of -o)",
      "Output", false},
     {"output", 'o', "FILE",
      "output file; - is stdout (default INPUT with the format's ending); .gz compresses it; for "

@@ -5,14 +5,17 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analysis/kernel_occupancy.h"
 #include "analysis/rank_heat.h"
 #include "analysis/roofline.h"
+#include "analysis/speed_of_light.h"
 #include "trace/rewrite.h"
 #include "view/chrome.h"
 #include "view/flame_svg.h"
 #include "view/folded.h"
 #include "view/heatmap_svg.h"
 #include "view/kineto.h"
+#include "view/light_svg.h"
 #include "view/roofline_svg.h"
 #include "view/speedscope.h"
 
@@ -81,7 +84,7 @@ static enum ss_status write_tensorboard(const struct ss_selection *selection,
     return write_kineto_as(selection, options, true, sink, err);
 }
 
-enum { MOST_FAMILIES = 18, MOST_KERNELS = 200 };
+enum { MOST_FAMILIES = 18, MOST_KERNELS = 200, MOST_PICTURED = 24 };
 
 static enum ss_status write_roofline(const struct ss_selection *selection,
                                      const struct ss_format_options *options, struct ss_sink *sink,
@@ -104,6 +107,31 @@ static enum ss_status write_roofline(const struct ss_selection *selection,
     ss_table_fini(&families);
     ss_table_fini(&kernels);
     ss_step_summary_fini(&training);
+    return status;
+}
+
+static enum ss_status write_light(const struct ss_selection *selection,
+                                  const struct ss_format_options *options, struct ss_sink *sink,
+                                  struct ss_error *err)
+{
+    (void)options;
+    struct ss_table table;
+    ss_light_table(selection, &(struct ss_light_options){.max_rows = MOST_PICTURED}, &table);
+    enum ss_status status = ss_view_light(&table, sink, err);
+    ss_table_fini(&table);
+    return status;
+}
+
+static enum ss_status write_occupancy(const struct ss_selection *selection,
+                                      const struct ss_format_options *options, struct ss_sink *sink,
+                                      struct ss_error *err)
+{
+    (void)options;
+    struct ss_table table;
+    ss_occupancy_table(selection, &(struct ss_occupancy_options){.max_rows = MOST_PICTURED},
+                       &table);
+    enum ss_status status = ss_view_occupancy(&table, sink, err);
+    ss_table_fini(&table);
     return status;
 }
 
@@ -201,6 +229,21 @@ const struct ss_format_row ss_formats[] = {
      .wants_tracks = true,
      .idle = SS_IDLE_MAIN,
      .write = write_roofline},
+    {.name = "speed-of-light",
+     .aliases = {"sol"},
+     .endings = {".sol.svg"},
+     .help = "SVG of kernels in percent of the device's peaks, by hardware counters",
+     .export = true,
+     .wants_tracks = true,
+     .idle = SS_IDLE_MAIN,
+     .write = write_light},
+    {.name = "occupancy",
+     .endings = {".occupancy.svg"},
+     .help = "SVG of the occupancy of kernels: at most, and achieved",
+     .export = true,
+     .wants_tracks = true,
+     .idle = SS_IDLE_MAIN,
+     .write = write_occupancy},
     {.name = "heatmap",
      .endings = {".heatmap.svg"},
      .help = "SVG of ranks by steps: the own time of each, to see which makes the others wait",

@@ -39,6 +39,7 @@ static const struct ss_report_layout layouts[] = {
     {.table = "roofline", .fill = ss_report_fill_roofline},
     {.table = "speed-of-light", .fill = ss_report_fill_light},
     {.table = "occupancy", .fill = ss_report_fill_occupancy},
+    {.table = "step-roofline", .fill = ss_report_fill_step_roofline},
     {.table = "scaling", .fill = ss_report_fill_scaling},
     {.table = NULL, .fill = ss_report_fill_any},
 };

@@ -34,7 +34,8 @@ ss_report_fill ss_report_fill_hotspots, ss_report_fill_leaves, ss_report_fill_tr
     ss_report_fill_memory_phases, ss_report_fill_workers, ss_report_fill_loaders,
     ss_report_fill_work, ss_report_fill_kernel_lines, ss_report_fill_comparison,
     ss_report_fill_metrics, ss_report_fill_any, ss_report_fill_present, ss_report_fill_roofline,
-    ss_report_fill_scaling, ss_report_fill_light, ss_report_fill_occupancy;
+    ss_report_fill_scaling, ss_report_fill_light, ss_report_fill_occupancy,
+    ss_report_fill_step_roofline;
 ss_report_print ss_report_print_lines, ss_report_print_key_averages;
 
 #endif

@@ -181,3 +181,49 @@ def test_usage(stepscope):
                             (["--counters", "memory", "--gpu", "off"], "leave out --gpu off"),
                             (["--counters", "memory", "--no-inject"], "leave out --no-inject")]:
         assert reason in stepscope("record", *options, "--", "true", status=2).stderr
+
+
+# --- as people read them --------------------------------------------------------------------------
+
+def table(stepscope, recording, by):
+    done = stepscope("report", "--by", by, "-f", "json", recording.path, status=None)
+    return json.loads(done.stdout)["tables"][0]["rows"]
+
+
+def test_counters_of_steps_are_a_roofline_of_steps(stepscope, record):  # noqa: F811
+    recording = record(20, 3, options=["--counters", "roofline", "--counters-skip", "2", "--counters-count", "2"])
+    measured_steps = [row for row in table(stepscope, recording, "step-roofline") if row["source"] == "measured"]
+    assert len(measured_steps) == 2
+    for row in measured_steps:
+        assert row["flops"] == THREADS * (8192 + 3 * 2 * 2) and row["bytes"] == 3 * THREADS * 96
+        assert row["time_ns"] == 3 * 20000
+        assert row["flops_per_byte"] == pytest.approx(row["flops"] / row["bytes"])
+
+
+def test_the_speed_of_light_of_steps(stepscope, record):  # noqa: F811
+    recording = record(12, 6, options=["--counters", "memory"])
+    (row,) = table(stepscope, recording, "speed-of-light")
+    assert (row["name"], row["instances"]) == ("training step", 3)
+    assert row["source"].startswith("derived: compute") and row["compute_percent"] >= 0
+
+
+def test_the_speed_of_light_of_kernels_follows_from_their_counters(stepscope, kernel):
+    recording = kernel("-k", "gemm", "--counters", "detailed")
+    (row,) = table(stepscope, recording, "speed-of-light")
+    metrics = {name: one["avg"] for name, one in measured(recording, row["name"]).items()}
+    names = {"compute_percent": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+             "memory_percent": "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+             "l2_percent": "lts__throughput.avg.pct_of_peak_sustained_elapsed"}
+    for key, name in names.items():
+        assert name not in metrics or row[key] == metrics[name]
+    assert row["instances"] == 10 and row["total_ns"] == 10 * 20000
+
+
+@pytest.mark.unmarked
+def test_numbers_that_were_not_tested_are_in_none_of_these_tables(stepscope, kernel):
+    recording = kernel("-k", "gemm", "--counters", "detailed")
+    for by in ("speed-of-light", "step-roofline"):
+        assert table(stepscope, recording, by) == []
+    assert all(row["achieved_percent"] is None for row in table(stepscope, recording, "occupancy"))
+    text = stepscope("report", "--by", "speed-of-light", recording.path, status=None).stdout
+    assert "measured and are not shown" in " ".join(text.split())

@@ -178,7 +178,8 @@
 
     // Above some tables, their picture.
     function pictureOf(block) {
-        return block.name === 'roofline' ? page.roofline(block) : null;
+        const pictures = {roofline: page.roofline, 'speed-of-light': page.light, occupancy: page.light};
+        return block.data && pictures[block.name] ? pictures[block.name](block) : null;
     }
 
     page.renderers.table = (block, title) => block.rows
