@@ -90,7 +90,7 @@ static const struct ss_importer *best_row(const char *head, size_t length,
 {
     const struct ss_importer *best = NULL;
     *best_match = SS_IMPORT_NO;
-    for (size_t i = 0; ss_importers[i] != NULL; i++) {
+    for (size_t i = 0; ss_importers[i] != NULL && *best_match < SS_IMPORT_CERTAIN; i++) {
         enum ss_import_match match = ss_importers[i]->probe(head, length);
         if (match > *best_match) {
             *best_match = match;

@@ -150,21 +150,11 @@ static void add_file(void *files, const char *path)
     ss_vec_push((struct files *)files, (struct file){ss_strdup(path), true});
 }
 
-/* The recordings of a run, without those that an earlier run has left in its folder. */
-static enum ss_status list_run(const char *path, struct files *files, struct ss_run_input *run,
-                               struct ss_error *err)
+/* The recordings in the folder of a run. */
+static enum ss_status list_run(const char *path, struct files *files, struct ss_error *err)
 {
-    size_t first = files->count, remaining = first;
+    size_t first = files->count;
     SS_TRY(ss_run_input_list(path, add_file, files, err));
-    for (size_t i = first; i < files->count; i++) {
-        if (ss_run_input_has(run, files->data[i].path)) {
-            files->data[remaining++] = files->data[i];
-        } else {
-            ss_free(files->data[i].path);
-            run->left_out++;
-        }
-    }
-    files->count = remaining;
     if (files->count > first) {
         qsort(files->data + first, files->count - first, sizeof *files->data, compare_files);
     }
@@ -180,16 +170,34 @@ static enum ss_status list_input(const char *path, struct files *files, struct i
     }
     if (S_ISDIR(status.st_mode)) {
         input->is_run = ss_run_input_open(path, &input->run);
-        return input->is_run ? list_run(path, files, &input->run, err)
-                             : list_folder(path, files, err);
+        return input->is_run ? list_run(path, files, err) : list_folder(path, files, err);
     }
     if (ss_import_is_archive(path) && ss_run_archive_is(path)) {
         SS_TRY(ss_run_archive_unpack(path, &input->unpacked, err));
         input->is_run = ss_run_input_open(input->unpacked, &input->run);
-        return list_run(input->unpacked, files, &input->run, err);
+        return list_run(input->unpacked, files, err);
     }
     ss_vec_push(files, (struct file){.path = ss_strdup(path)});
     return SS_OK;
+}
+
+/* Leaves out the recordings that an earlier run has left in the folder of a run. */
+static void leave_out_other_runs(struct files *files, struct input *inputs, size_t count)
+{
+    size_t remaining = 0;
+    for (size_t i = 0, at = 0; i < count; i++) {
+        struct input *input = &inputs[i];
+        for (; at < input->end; at++) {
+            if (!input->is_run || ss_run_input_has(&input->run, files->data[at].path)) {
+                files->data[remaining++] = files->data[at];
+            } else {
+                ss_free(files->data[at].path);
+                input->run.left_out++;
+            }
+        }
+        input->end = remaining;
+    }
+    files->count = remaining;
 }
 
 /* --- loading --------------------------------------------------------------------------------- */
@@ -217,20 +225,34 @@ static enum ss_status load_one(struct ss_model *model, const struct file *file,
     return SS_OK;
 }
 
+/* Of a run, only if the file is of it. */
+static enum ss_status load_whole(struct ss_model *model, struct input *input,
+                                 const struct file *file, const struct ss_model_load *load,
+                                 struct ss_error *err)
+{
+    if (input->is_run && !ss_run_input_has(&input->run, file->path)) {
+        input->run.left_out++;
+        return SS_OK;
+    }
+    return load_one(model, file, load, err);
+}
+
 /* Through a model of its own, as every file of several: so the rows do not depend on how many are
- * loaded at a time. */
+ * loaded at a time. Of which run a file is, its model says: its head is not read again. */
 static enum ss_status load_part(struct ss_model *model, struct ss_load_parts *parts, size_t index,
-                                const struct file *file, const struct ss_model_load *load,
-                                struct ss_error *err)
+                                struct input *input, const struct file *file,
+                                const struct ss_model_load *load, struct ss_error *err)
 {
     struct ss_model part;
     enum ss_status status = ss_load_parts_take(parts, index, &part, err);
-    if (status == SS_OK) {
-        bool is_absorbed = ss_model_absorb(model, &part, load);
-        ss_model_fini(&part);
-        return is_absorbed ? SS_OK : load_one(model, file, load, err);
+    if (status != SS_OK) {
+        return status == SS_E_GONE ? load_whole(model, input, file, load, err) : status;
     }
-    return status == SS_E_GONE ? load_one(model, file, load, err) : status;
+    bool is_other = input->is_run && !ss_run_input_has_part(&input->run, file->path, &part);
+    bool is_absorbed = !is_other && ss_model_absorb(model, &part, load);
+    ss_model_fini(&part);
+    input->run.left_out += is_other;
+    return is_other || is_absorbed ? SS_OK : load_one(model, file, load, err);
 }
 
 /* The request of a file: of files without a clock, times count from the begin of each. */
@@ -270,8 +292,8 @@ struct loading {
     struct ss_load_parts *parts; /* NULL: one after the other */
 };
 
-static enum ss_status load_file(struct ss_model *model, const struct loading *loading, size_t index,
-                                struct ss_error *err)
+static enum ss_status load_file(struct ss_model *model, struct input *input,
+                                const struct loading *loading, size_t index, struct ss_error *err)
 {
     const struct file *file = &loading->files->data[index];
     const struct ss_model_load *load = loading->load;
@@ -279,7 +301,7 @@ static enum ss_status load_file(struct ss_model *model, const struct loading *lo
         struct ss_model_load request = request_of(file, load, loading->is_resolved);
         return load_one(model, file, &request, err);
     }
-    return load_part(model, loading->parts, index, file, load, err);
+    return load_part(model, loading->parts, index, input, file, load, err);
 }
 
 /* Loads the files of one input, of which at least one must be readable. */
@@ -290,7 +312,7 @@ static enum ss_status load_files(struct ss_model *model, struct input *input,
     size_t inputs = model->inputs.count;
     for (size_t i = first; i < input->end; i++) {
         size_t before = model->inputs.count;
-        SS_TRY(load_file(model, loading, i, err));
+        SS_TRY(load_file(model, input, loading, i, err));
         if (input->is_run && model->inputs.count > before) {
             ss_run_input_loaded(&input->run, files[i].path);
         }
@@ -376,6 +398,9 @@ enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *pa
         inputs[i].path = paths[i];
         status = list_input(paths[i], &all, &inputs[i], err);
         inputs[i].end = all.count;
+    }
+    if (status == SS_OK && !loads_parts(&all, loading.load)) {
+        leave_out_other_runs(&all, inputs, count);
     }
     loading.is_resolved = status == SS_OK && needs_resolving(&all, loading.load);
     status = loading.is_resolved ? resolve_spans(&all, loading.load, err) : status;

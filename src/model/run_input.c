@@ -19,6 +19,7 @@ enum {
     MOST_RANKS = 1 << 20,
     MOST_FILES = 1 << 20,
     MOST_PATH_BYTES = 65536,
+    HEAD_BYTES = 65536,
     DEEPEST = 2, /* ranks/042/ */
     MOST_MISSING_BYTES = 240
 };
@@ -217,20 +218,54 @@ static bool number_of(const struct ss_run_input *run, const char *path, uint32_t
     return has;
 }
 
-bool ss_run_input_has(const struct ss_run_input *run, const char *path)
+/* Whether the run may have a recorder of the file's number. */
+static bool has_number(const struct ss_run_input *run, const char *path)
+{
+    uint32_t number, size = run->manifest.world_size;
+    return size == 0 || !number_of(run, path, &number) || number < size;
+}
+
+/* Only as many units as it takes. */
+static void read_head(const char *path, struct head *head)
 {
     static const struct ss_trace_visitor visitor = {.attribute = on_attribute, .sample = on_sample};
-    struct head head = {.run_id = run->manifest.run_id};
-    struct ss_trace_summary summary = {0};
+    struct ss_trace_reader *reader = NULL;
     struct ss_error ignored;
-    uint32_t number, size = run->manifest.world_size;
-    if (size > 0 && number_of(run, path, &number) && number >= size) {
+    uint64_t first_ns;
+    bool has_unit =
+        ss_trace_reader_open(path, HEAD_BYTES, &visitor, head, &reader, &ignored) == SS_OK;
+    while (has_unit && ss_trace_reader_next(reader, &has_unit, &first_ns, &ignored) == SS_OK &&
+           has_unit) {
+        has_unit = ss_trace_reader_unit(reader, &ignored) == SS_OK;
+    }
+    ss_trace_reader_close(reader);
+}
+
+bool ss_run_input_has(const struct ss_run_input *run, const char *path)
+{
+    struct head head = {.run_id = run->manifest.run_id};
+    if (!has_number(run, path)) {
         return false;
     }
     if (run->manifest.run_id[0] != '\0') {
-        ss_trace_read(path, &visitor, &head, &summary, &ignored);
+        read_head(path, &head);
     }
     return !head.is_other;
+}
+
+bool ss_run_input_has_part(const struct ss_run_input *run, const char *path,
+                           const struct ss_model *part)
+{
+    if (!has_number(run, path)) {
+        return false;
+    }
+    for (size_t i = 0; i < part->attributes.count && run->manifest.run_id[0] != '\0'; i++) {
+        const struct ss_model_attribute *row = &part->attributes.data[i];
+        if (strcmp(ss_model_text(part, row->key), "run_id") == 0) {
+            return strcmp(ss_model_text(part, row->text), run->manifest.run_id) == 0;
+        }
+    }
+    return true;
 }
 
 void ss_run_input_loaded(struct ss_run_input *run, const char *path)

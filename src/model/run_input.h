@@ -34,6 +34,9 @@ enum ss_status ss_run_input_list(const char *folder, void (*add)(void *context, 
 /* Whether the file is of the run: an earlier run in the same folder may have left it. Reads its
  * head. */
 bool ss_run_input_has(const struct ss_run_input *run, const char *path);
+/* The same of a file that is loaded already, alone into `part`. */
+bool ss_run_input_has_part(const struct ss_run_input *run, const char *path,
+                           const struct ss_model *part);
 void ss_run_input_loaded(struct ss_run_input *run, const char *path);
 /* When its files are loaded: adds a row to model->runs. */
 void ss_run_input_finish(const struct ss_run_input *run, const char *folder,

@@ -3,11 +3,11 @@
  * A run of a training on many ranks, with what a real recording has: samples, operators, steps,
  * phases, collectives, facts, a counter.
  *
- *   training_ranks FOLDER RANKS STEPS NODES
+ *   training_ranks FOLDER RANKS STEPS NODES [RUN]
  *
  * writes FOLDER/run.json and FOLDER/ranks/r00000.pftrace, … The ranks are spread over the nodes in
  * blocks; each node has a clock of its own (offset and drift) and a wall clock that is off by up to
- * 2 ms. Rank 1 is late in each third step. Deterministic.
+ * 2 ms. Rank 1 is late in each third step. RUN is the name of the run. Deterministic.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,6 +37,7 @@ struct rank {
     uint32_t number, ranks, node;
     double drift;
     int64_t offset_ns; /* of the node's clock */
+    const char *run;
 };
 
 static void fail(const char *what)
@@ -80,7 +81,7 @@ static void define_run(struct rank *rank)
     snprintf(name, sizeof name, "node%03u", rank->node);
     PUT(attribute, rank, .key = text("boot_id"), .text = text(boot));
     PUT(attribute, rank, .key = text("hostname"), .text = text(name));
-    PUT(attribute, rank, .key = text("run_id"), .text = text("synthetic"));
+    PUT(attribute, rank, .key = text("run_id"), .text = text(rank->run));
     PUT(attribute, rank, .key = text("rate_hz"), .is_integer = true, .integer = 100);
     PUT(attribute, rank, .key = text("rank"), .is_integer = true, .integer = rank->number);
     put_clock(rank, START);
@@ -236,7 +237,7 @@ static void write_rank(const char *folder, struct rank *rank, int64_t steps)
     }
 }
 
-static void write_manifest(const char *folder, uint32_t ranks)
+static void write_manifest(const char *folder, uint32_t ranks, const char *run)
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s/ranks", folder);
@@ -249,24 +250,27 @@ static void write_manifest(const char *folder, uint32_t ranks)
     }
     fprintf(file,
             "{\"files\": \"ranks\", \"launcher\": \"bench\", \"max_ranks\": 0, \"ranks\": \"\", "
-            "\"run_id\": \"synthetic\", \"schema\": 1, \"world_size\": %" PRIu32 "}\n",
-            ranks);
+            "\"run_id\": \"%s\", \"schema\": 1, \"world_size\": %" PRIu32 "}\n",
+            run, ranks);
     fclose(file);
 }
 
 int main(int argc, char **argv)
 {
-    uint32_t ranks = argc == 5 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
-    uint32_t nodes = argc == 5 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0;
+    bool is_complete = argc == 5 || argc == 6;
+    uint32_t ranks = is_complete ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
+    uint32_t nodes = is_complete ? (uint32_t)strtoul(argv[4], NULL, 10) : 0;
+    const char *run = argc == 6 ? argv[5] : "synthetic";
     if (ranks == 0 || ranks > MOST_RANKS || nodes == 0 || nodes > ranks) {
-        fail("takes FOLDER RANKS STEPS NODES");
+        fail("takes FOLDER RANKS STEPS NODES [RUN]");
     }
-    write_manifest(argv[1], ranks);
+    write_manifest(argv[1], ranks, run);
     for (uint32_t i = 0; i < ranks; i++) {
         uint32_t node = (uint32_t)((uint64_t)i * nodes / ranks);
         struct rank rank = {.number = i,
                             .ranks = ranks,
                             .node = node,
+                            .run = run,
                             .drift = node % 2 == 0 ? node * 1e-7 : node * -1e-7,
                             .offset_ns = (int64_t)(node * 1000 * MS)};
         write_rank(argv[1], &rank, strtoll(argv[3], NULL, 10));

@@ -2,6 +2,7 @@
 """`mpiexec stepscope report RUN`: all processes read, the first prints, the report is the same."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -18,17 +19,32 @@ TABLES = [(), ("--by", "rank"), ("--by", "collective", "-f", "json"), ("--by", "
           ("--by", "function", "-f", "json"), ("-f", "json")]
 
 
-def make_run(stepscope, folder, ranks, steps, nodes):
+def make_run(stepscope, folder, ranks, steps, nodes, *name):
     tool = stepscope.path.resolve().parent / "tests" / "training_ranks"
     if not tool.exists():
         pytest.skip("no training_ranks: it is built with the tests")
-    subprocess.run([tool, folder, str(ranks), str(steps), str(nodes)], check=True)
+    subprocess.run([tool, folder, str(ranks), str(steps), str(nodes), *name], check=True)
     return folder
 
 
 @pytest.fixture(scope="module", name="run")
 def small_run(stepscope, tmp_path_factory):
-    return make_run(stepscope, tmp_path_factory.mktemp("workers") / "t.stepscope", 9, 12, 3)
+    """With what earlier runs have left in the folder: of a rank more, and of rank 4 under a name
+    that no rank of this run has."""
+    folder = tmp_path_factory.mktemp("workers")
+    run = make_run(stepscope, folder / "t.stepscope", 9, 12, 3)
+    earlier = make_run(stepscope, folder / "earlier.stepscope", 10, 3, 1, "yesterday") / "ranks"
+    shutil.copy(earlier / "r00009.pftrace", run / "ranks")
+    shutil.copy(earlier / "r00004.pftrace", run / "ranks" / "r00004-a1.pftrace")
+    return run
+
+
+def test_what_earlier_runs_left_is_left_out(stepscope, run):
+    for options in ((), ("--steps", "1:5")):  # the second needs the files one after the other
+        report = json.loads(stepscope("report", "--by", "rank", "-f", "json", *options, run).stdout)
+        assert [row["rank"] for row in report["tables"][0]["rows"]] == list(range(9))
+    found = json.loads(stepscope("info", "--format", "json", run).stdout)["files"][0]["runs"][0]
+    assert (found["ranks"], found["left_out_files"]) == (9, 2)
 
 
 @pytest.fixture(params=ABIS)
