@@ -8,6 +8,9 @@
 #include "analysis/ranges.h"
 #include "base/alloc.h"
 #include "base/intern.h"
+#include "base/parallel.h"
+
+enum { BLOCKS_PER_WORKER = 4, LEAST_BLOCK_RANGES = 4096 };
 
 /* An open range of the scan. */
 struct open_call {
@@ -25,6 +28,7 @@ struct cached_row {
     uint32_t track, phase, apart, row;
 };
 
+/* Of a block of ranges, or what the rows of all blocks become. */
 struct builder {
     const struct ss_selection *selection;
     const struct ss_model *model;
@@ -73,29 +77,28 @@ struct row_key {
     uint32_t text, kind, process, thread, phase, apart;
 };
 
-static uint32_t find_row(struct builder *builder, const struct ss_model_range *range,
-                         uint32_t phase, uint32_t apart)
+/* The row, + 1, of a call as the first of its row: its name, track, phase and `apart`. */
+static uint32_t find_row(struct builder *builder, const struct ss_call_row *first)
 {
     const struct ss_model *model = builder->model;
-    const struct ss_model_track *track = &model->tracks.data[range->track];
-    uint32_t name = model->paths.data[range->path].name;
+    const struct ss_model_track *track = &model->tracks.data[first->track];
     unsigned grouping = builder->options->grouping;
     bool by_thread = (grouping & SS_CALLS_BY_THREAD) != 0;
     bool by_process = by_thread || (grouping & SS_CALLS_BY_PROCESS) != 0;
-    enum ss_call_kind kind = ss_call_kind_of(model, name);
-    struct row_key key = {.text = model->names.data[name].text,
+    enum ss_call_kind kind = ss_call_kind_of(model, first->name);
+    struct row_key key = {.text = model->names.data[first->name].text,
                           .kind = (uint32_t)(kind == SS_CALL_EVALUATION ? SS_CALL_BACKWARD : kind),
                           .process = by_process ? track->process : 0,
                           .thread = by_thread ? track->thread : 0,
-                          .phase = phase,
-                          .apart = apart};
+                          .phase = first->phase,
+                          .apart = first->apart};
     /* id 0 is the empty key: ids are row + 1 */
     uint32_t row = ss_intern_put(&builder->keys, (const char *)&key, sizeof key);
     if (row > builder->out->rows.count) {
-        ss_vec_push(&builder->out->rows, (struct ss_call_row){.name = name,
-                                                              .track = range->track,
-                                                              .phase = phase,
-                                                              .apart = apart,
+        ss_vec_push(&builder->out->rows, (struct ss_call_row){.name = first->name,
+                                                              .track = first->track,
+                                                              .phase = first->phase,
+                                                              .apart = first->apart,
                                                               .kind = (enum ss_call_kind)key.kind,
                                                               .order = row});
         ss_vec_resize(&builder->open_counts, (size_t)row + 1);
@@ -111,8 +114,11 @@ static uint32_t row_of(struct builder *builder, const struct ss_model_range *ran
     struct cached_row *cached = &builder->cached[range->path];
     if (cached->row == 0 || cached->track != range->track || cached->phase != phase ||
         cached->apart != apart) {
-        *cached =
-            (struct cached_row){range->track, phase, apart, find_row(builder, range, phase, apart)};
+        const struct ss_call_row first = {.name = builder->model->paths.data[range->path].name,
+                                          .track = range->track,
+                                          .phase = phase,
+                                          .apart = apart};
+        *cached = (struct cached_row){range->track, phase, apart, find_row(builder, &first)};
     }
     return cached->row;
 }
@@ -204,14 +210,15 @@ static void open_call(struct builder *builder, size_t at)
     ss_vec_push(&builder->open, call);
 }
 
-static void scan_ranges(struct builder *builder)
+/* Ranges of whole tracks. */
+static void scan_ranges(struct builder *builder, size_t begin, size_t end)
 {
     const struct ss_model *model = builder->model;
     uint32_t track = 0;
     bool is_selected = false;
-    for (size_t i = 0; i < model->ranges.count; i++) {
+    for (size_t i = begin; i < end; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
-        if (range->track != track || i == 0) {
+        if (range->track != track || i == begin) {
             close_down_to(builder, 0);
             track = range->track;
             is_selected = ss_calls_has_track(builder->selection, track, builder->options->domain);
@@ -227,6 +234,15 @@ static void scan_ranges(struct builder *builder)
         }
     }
     close_down_to(builder, 0);
+}
+
+static void sort_durations(void *context, size_t row)
+{
+    struct ss_calls *out = context;
+    const struct ss_call_row *sorted = &out->rows.data[row];
+    if (sorted->all.calls > 0) {
+        ss_sort_u64(out->durations + sorted->first, sorted->all.calls);
+    }
 }
 
 void ss_calls_measure(struct ss_calls *out, const struct ss_model *model)
@@ -246,37 +262,124 @@ void ss_calls_measure(struct ss_calls *out, const struct ss_model *model)
         }
     }
     ss_free(next);
-    for (size_t i = 0; i < out->rows.count; i++) {
-        if (out->rows.data[i].all.calls > 0) {
-            ss_sort_u64(out->durations + out->rows.data[i].first, out->rows.data[i].all.calls);
+    ss_parallel_run(out->workers, out->rows.count, sort_durations, out);
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+/* Whole tracks, whose calls are summed by themselves; row_of is that of all blocks. */
+struct block {
+    size_t begin, end; /* ranges */
+    struct ss_calls calls;
+    uint32_t *map; /* by its row + 1: the row + 1 of all blocks */
+};
+
+struct blocks {
+    struct builder all;
+    struct ss_vec_of(struct block) rows;
+};
+
+static void list_blocks(struct blocks *blocks, unsigned workers)
+{
+    const struct ss_model *model = blocks->all.model;
+    size_t count = model->ranges.count;
+    size_t size = count / (BLOCKS_PER_WORKER * (size_t)(workers > 0 ? workers : 1)) + 1;
+    size = size > LEAST_BLOCK_RANGES ? size : LEAST_BLOCK_RANGES;
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        end = count - begin > size ? begin + size : count;
+        while (end < count && model->ranges.data[end].track == model->ranges.data[end - 1].track) {
+            end++;
         }
+        ss_vec_push(&blocks->rows, (struct block){.begin = begin, .end = end});
     }
+}
+
+static void fini_builder(struct builder *builder)
+{
+    ss_intern_fini(&builder->keys);
+    ss_vec_fini(&builder->open);
+    ss_vec_fini(&builder->open_counts);
+    ss_free(builder->cached);
+}
+
+static void sum_block(void *context, size_t index)
+{
+    struct blocks *blocks = context;
+    struct block *block = &blocks->rows.data[index];
+    const struct builder *all = &blocks->all;
+    struct builder builder = {
+        .selection = all->selection,
+        .model = all->model,
+        .options = all->options,
+        .steady = all->steady,
+        .phases = all->phases,
+        .cached = ss_alloc_zero(all->model->paths.count + 1, sizeof(struct cached_row)),
+        .out = &block->calls};
+    ss_intern_init(&builder.keys);
+    block->calls.row_of = blocks->all.out->row_of; /* each writes those of its own ranges */
+    scan_ranges(&builder, block->begin, block->end);
+    fini_builder(&builder);
+}
+
+static void add_times(struct ss_call_times *sum, const struct ss_call_times *more)
+{
+    sum->calls += more->calls;
+    add(&sum->self_ns, more->self_ns);
+    add(&sum->total_ns, more->total_ns);
+    add(&sum->backward_ns, more->backward_ns);
+}
+
+/* Sums that saturate are the same in any grouping. In the order of blocks, rows are in the order of
+ * their first ranges. */
+static void merge_block(struct builder *all, struct block *block)
+{
+    block->map = ss_alloc_zero(block->calls.rows.count + 1, sizeof *block->map);
+    for (size_t i = 0; i < block->calls.rows.count; i++) {
+        const struct ss_call_row *row = &block->calls.rows.data[i];
+        uint32_t id = find_row(all, row);
+        add_times(&all->out->rows.data[id - 1].all, &row->all);
+        add_times(&all->out->rows.data[id - 1].steady, &row->steady);
+        block->map[i + 1] = id;
+    }
+    add(&all->out->self_ns, block->calls.self_ns);
+}
+
+static void renumber_block(void *context, size_t index)
+{
+    struct blocks *blocks = context;
+    struct block *block = &blocks->rows.data[index];
+    uint32_t *row_of = blocks->all.out->row_of;
+    for (size_t i = block->begin; i < block->end; i++) {
+        row_of[i] = block->map[row_of[i] & ~steady_bit];
+    }
+    ss_vec_fini(&block->calls.rows);
+    ss_free(block->map);
 }
 
 void ss_calls_init(struct ss_calls *calls, const struct ss_selection *selection,
                    const struct ss_steady_time *steady, const struct ss_calls_options *options)
 {
     const struct ss_model *model = selection->model;
-    *calls = (struct ss_calls){.row_of = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t))};
-    struct builder builder = {.selection = selection,
-                              .model = model,
-                              .options = options,
-                              .steady = steady,
-                              .cached =
-                                  ss_alloc_zero(model->paths.count + 1, sizeof(struct cached_row)),
-                              .out = calls};
-    ss_intern_init(&builder.keys);
+    *calls = (struct ss_calls){.row_of = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t)),
+                               .workers = selection->workers};
+    struct blocks blocks = {.all = {.selection = selection,
+                                    .model = model,
+                                    .options = options,
+                                    .steady = steady,
+                                    .out = calls}};
     if ((options->grouping & SS_CALLS_BY_PHASE) != 0) {
-        builder.phases = options->phases;
+        blocks.all.phases = options->phases;
     }
-    scan_ranges(&builder);
-    for (size_t i = 0; i < model->ranges.count; i++) {
-        calls->row_of[i] &= ~steady_bit;
+    ss_intern_init(&blocks.all.keys);
+    list_blocks(&blocks, selection->workers);
+    ss_parallel_run(selection->workers, blocks.rows.count, sum_block, &blocks);
+    for (size_t i = 0; i < blocks.rows.count; i++) {
+        merge_block(&blocks.all, &blocks.rows.data[i]);
     }
-    ss_intern_fini(&builder.keys);
-    ss_vec_fini(&builder.open);
-    ss_vec_fini(&builder.open_counts);
-    ss_free(builder.cached);
+    ss_parallel_run(selection->workers, blocks.rows.count, renumber_block, &blocks);
+    ss_vec_fini(&blocks.rows);
+    ss_intern_fini(&blocks.all.keys);
+    ss_vec_fini(&blocks.all.open_counts);
 }
 
 void ss_calls_fini(struct ss_calls *calls)

@@ -60,6 +60,7 @@ struct ss_calls {
     uint32_t *row_of;    /* by range of the model: row + 1; 0: does not count */
     uint64_t *durations; /* NULL until ss_calls_measure */
     uint64_t self_ns;    /* of all rows */
+    unsigned workers;    /* threads that sort the durations */
 };
 
 void ss_calls_init(struct ss_calls *calls, const struct ss_selection *selection,

@@ -296,7 +296,7 @@ static uint64_t *reason_not_shown(struct ss_selection *selection, const struct d
 enum ss_status ss_selection_init(struct ss_selection *selection, const struct ss_model *model,
                                  const struct ss_selection_options *options, struct ss_error *err)
 {
-    *selection = (struct ss_selection){.model = model};
+    *selection = (struct ss_selection){.model = model, .workers = options->workers};
     struct decider decider;
     enum ss_status status = decider_init(&decider, model, options, err);
     if (status != SS_OK) {

@@ -30,6 +30,7 @@ struct ss_selection_options {
     const char *rank;    /* "3", "0,4-7": processes of these ranks; NULL: all */
     const char *match;   /* a regex; some frame "NAME (PATH:LINE)" must match; NULL: all */
     const char *exclude; /* a regex; no frame may match; NULL: none */
+    unsigned workers;    /* threads that tables are made with; the result is the same. 0: 1 */
 };
 
 struct ss_selection {
@@ -47,6 +48,7 @@ struct ss_selection {
     uint64_t filtered;    /* left out by thread, process, match, exclude or the time range */
     uint64_t frameless;   /* no frame at all: threads outside Python, stacks that were not read */
     uint64_t records;     /* of the shown: ticks at which a stack was really read */
+    unsigned workers;     /* threads for analyses of it; 0: 1 */
     bool has_first_steps; /* samples within first steps count too (ss_selection_within_steps) */
 };
 

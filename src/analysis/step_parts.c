@@ -63,12 +63,25 @@ int ss_step_part_compare_of_phase(const void *left, const void *right)
     return compare_parts(a, b);
 }
 
+/* Most recordings have their phases in order. */
+static bool is_in_order(const struct ss_step_parts *parts)
+{
+    for (size_t i = 0; i + 1 < parts->count; i++) {
+        if (compare_parts(&parts->data[i], &parts->data[i + 1]) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Of overlapping phases, which a damaged recording may have, the later one ends the earlier one:
  * then parts do not overlap, and prefix sums give a phase's time within any interval. */
 static void remove_overlaps(struct ss_step_parts *parts)
 {
     struct ss_step_part *rows = parts->data;
-    qsort(rows, parts->count, sizeof *rows, compare_parts);
+    if (!is_in_order(parts)) {
+        qsort(rows, parts->count, sizeof *rows, compare_parts);
+    }
     for (size_t i = 0; i + 1 < parts->count; i++) {
         if (rows[i + 1].process == rows[i].process && rows[i + 1].begin_ns < rows[i].end_ns) {
             rows[i].end_ns = rows[i + 1].begin_ns;
@@ -76,13 +89,24 @@ static void remove_overlaps(struct ss_step_parts *parts)
     }
 }
 
+/* They are in the order of processes and times, and phases are few: counted, then each put behind
+ * those of the phases before its own. */
 void ss_step_parts_sort_by_phase(struct ss_step_parts *parts)
 {
-    struct ss_step_part *rows = parts->data;
-    if (parts->count == 0) {
-        return;
+    size_t first[SS_STEP_MAX_PHASES + 1] = {0};
+    struct ss_step_part *rows = ss_alloc((parts->count + 1) * sizeof *rows);
+    for (size_t i = 0; i < parts->count; i++) {
+        first[parts->data[i].phase + 1]++;
     }
-    qsort(rows, parts->count, sizeof *rows, ss_step_part_compare_of_phase);
+    for (size_t i = 1; i <= SS_STEP_MAX_PHASES; i++) {
+        first[i] += first[i - 1];
+    }
+    for (size_t i = 0; i < parts->count; i++) {
+        rows[first[parts->data[i].phase]++] = parts->data[i];
+    }
+    ss_free(parts->data);
+    parts->data = rows;
+    parts->capacity = parts->count + 1;
     for (size_t i = 1; i < parts->count; i++) {
         const struct ss_step_part *last = &rows[i - 1];
         if (last->phase == rows[i].phase && last->process == rows[i].process) {

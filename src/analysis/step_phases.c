@@ -5,12 +5,13 @@
 
 #include "analysis/step_parts.h"
 #include "base/alloc.h"
+#include "base/parallel.h"
 #include "base/shared_names.h"
 
 static const char *const ordered_phases[] = {
     ss_phase_data,      ss_phase_forward,    ss_phase_backward,   ss_phase_communication,
     ss_phase_optimizer, ss_phase_checkpoint, ss_phase_evaluation, ss_phase_inference};
-enum { ORDERED_COUNT = sizeof ordered_phases / sizeof *ordered_phases };
+enum { ORDERED_COUNT = sizeof ordered_phases / sizeof *ordered_phases, BLOCK_STEPS = 1024 };
 
 static size_t order_of(const struct ss_model *model, const struct ss_step_phase *phase)
 {
@@ -93,16 +94,33 @@ static void split_step(const struct ss_step *step, const struct ss_step_parts *p
     phase_ns[other] = rest_ns;
 }
 
+struct splitting {
+    const struct ss_step_summary *summary;
+    const struct ss_step_parts *parts;
+};
+
+static void split_block(void *context, size_t block)
+{
+    const struct splitting *splitting = context;
+    const struct ss_step_summary *summary = splitting->summary;
+    size_t phases = summary->phases.count, end = (block + 1) * BLOCK_STEPS;
+    end = end < summary->steps.count ? end : summary->steps.count;
+    for (size_t i = block * BLOCK_STEPS; i < end; i++) {
+        split_step(&summary->steps.data[i], splitting->parts, summary->phase_ns + i * phases,
+                   phases - 1);
+    }
+}
+
 static void split_steps(struct ss_step_summary *summary, const struct ss_selection *selection)
 {
     struct ss_step_parts parts;
+    const struct splitting splitting = {summary, &parts};
     ss_step_parts_init(&parts, summary, selection);
     ss_step_parts_sort_by_phase(&parts);
     size_t phases = summary->phases.count;
     summary->phase_ns = ss_alloc_zero(summary->steps.count * phases + 1, sizeof(uint64_t));
-    for (size_t i = 0; i < summary->steps.count; i++) {
-        split_step(&summary->steps.data[i], &parts, summary->phase_ns + i * phases, phases - 1);
-    }
+    ss_parallel_run(selection->workers, (summary->steps.count + BLOCK_STEPS - 1) / BLOCK_STEPS,
+                    split_block, (void *)&splitting);
     ss_step_parts_fini(&parts);
 }
 

@@ -159,7 +159,7 @@ bool ss_reading_parse_threads(const struct ss_arguments *arguments, struct ss_re
                                   &threads)) {
         return false;
     }
-    reading->load.threads = (unsigned)threads;
+    reading->load.threads = reading->selection.workers = (unsigned)threads;
     return true;
 }
 

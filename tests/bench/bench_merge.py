@@ -140,6 +140,10 @@ def bench_open(folder):
     for command, name in (("info", "merge_open_info"), ("report", "merge_open_report")):
         seconds = statistics.median(measure(STEPSCOPE, command, run)[0] for _ in range(ROUNDS))
         row(name, seconds, f"{RANKS} ranks")
+    training = folder / "training.stepscope"
+    subprocess.run([TOOLS / "training_ranks", training, str(RANKS), "20", str(RANKS // 8)], check=True)
+    seconds = statistics.median(measure(STEPSCOPE, "report", training)[0] for _ in range(ROUNDS))
+    row("merge_open_training", seconds, f"{RANKS} ranks of {RANKS // 8} nodes, 20 steps each")
 
 
 def main():

@@ -16,7 +16,8 @@ from mpi import ABIS, ENVIRONMENT, Mpi
 
 LIMIT_S = 120
 TABLES = [(), ("--by", "rank"), ("--by", "collective", "-f", "json"), ("--by", "step", "-f", "csv"),
-          ("--by", "function", "-f", "json"), ("-f", "json")]
+          ("--by", "function", "-f", "json"), ("-f", "json"),
+          ("--by", "op", "--group", "process,phase", "--num-rows", "all", "-f", "csv")]
 
 
 def make_run(stepscope, folder, ranks, steps, nodes, *name):
@@ -32,7 +33,7 @@ def small_run(stepscope, tmp_path_factory):
     """With what earlier runs have left in the folder: of a rank more, and of rank 4 under a name
     that no rank of this run has."""
     folder = tmp_path_factory.mktemp("workers")
-    run = make_run(stepscope, folder / "t.stepscope", 9, 12, 3)
+    run = make_run(stepscope, folder / "t.stepscope", 9, 48, 3)  # several blocks of ranges
     earlier = make_run(stepscope, folder / "earlier.stepscope", 10, 3, 1, "yesterday") / "ranks"
     shutil.copy(earlier / "r00009.pftrace", run / "ranks")
     shutil.copy(earlier / "r00004.pftrace", run / "ranks" / "r00004-a1.pftrace")
