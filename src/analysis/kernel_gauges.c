@@ -67,12 +67,3 @@ bool ss_gauges_read(const struct ss_gauge_reader *reader, const struct ss_model_
     }
     return has_any;
 }
-
-const char *ss_why_no_metrics(const struct ss_model *model)
-{
-    return model->untested_metrics > 0
-               ? "hardware counters were measured and are not shown, since the self-test had not "
-                 "passed with this device, driver and CUPTI: run stepscope doctor --gpu there, "
-                 "then record again"
-               : "no hardware counters were measured";
-}

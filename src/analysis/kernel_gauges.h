@@ -72,7 +72,4 @@ void ss_gauge_reader_fini(struct ss_gauge_reader *reader);
 bool ss_gauges_read(const struct ss_gauge_reader *reader, const struct ss_model_range *range,
                     struct ss_gauges *gauges);
 
-/* Why a recording has no metrics, for an empty table. */
-const char *ss_why_no_metrics(const struct ss_model *model);
-
 #endif

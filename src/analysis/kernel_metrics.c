@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "analysis/kernel_gauges.h"
 #include "analysis/kernel_names.h"
 #include "base/alloc.h"
 
@@ -207,4 +206,13 @@ void ss_kernel_metrics_table(const struct ss_selection *selection,
     ss_vec_fini(&building.rows);
     ss_intern_fini(&building.kernel_keys);
     ss_intern_fini(&building.row_keys);
+}
+
+const char *ss_why_no_metrics(const struct ss_model *model)
+{
+    return model->untested_metrics > 0
+               ? "hardware counters were measured and are not shown, since the self-test had not "
+                 "passed with this device, driver and CUPTI: run stepscope doctor --gpu there, "
+                 "then record again"
+               : "no hardware counters were measured";
 }

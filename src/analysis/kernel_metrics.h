@@ -37,4 +37,7 @@ void ss_kernel_metrics_table(const struct ss_selection *selection,
 /* The first metric of an event with this payload; the number of metrics: there is none. */
 size_t ss_kernel_first_metric(const struct ss_model *model, uint32_t payload);
 
+/* Why a recording has no metrics, for an empty table. */
+const char *ss_why_no_metrics(const struct ss_model *model);
+
 #endif

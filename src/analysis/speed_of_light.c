@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/device_peaks.h"
+#include "analysis/kernel_metrics.h"
 #include "analysis/kernel_names.h"
 #include "analysis/launch_light.h"
 #include "base/alloc.h"

@@ -4,7 +4,7 @@
 #define SS_MODEL_INDEX_H
 
 #include "model/identity.h"
-#include "model/note_index.h"
+#include "model/note_order.h"
 #include "model/slots.h"
 
 struct ss_model_index {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/note_index.h"
 
+#include "base/alloc.h"
 #include "model/index.h"
 
 static uint32_t process_of(const struct ss_model_note *note)
@@ -13,19 +14,12 @@ static uint32_t input_of(const struct ss_model_note *note)
     return note->input;
 }
 
-static void fini_order(struct ss_note_order *order)
-{
-    ss_free(order->ids);
-    ss_free(order->first);
-    *order = (struct ss_note_order){0};
-}
-
 /* Counts the notes of each owner, then puts each behind those of the owners before its own. */
 static void build_order(struct ss_note_order *order, const struct ss_model *model, size_t owners,
                         uint32_t (*owner_of)(const struct ss_model_note *note))
 {
     size_t count = model->notes.count;
-    fini_order(order);
+    ss_note_order_fini(order);
     order->owners = (uint32_t)owners;
     order->ids = ss_alloc_zero(count + 1, sizeof *order->ids);
     order->first = ss_alloc_zero(owners + 2, sizeof *order->first);
@@ -51,12 +45,6 @@ void ss_note_index_build(struct ss_model *model)
     build_order(&index->by_process, model, model->processes.count, process_of);
     build_order(&index->by_input, model, model->inputs.count, input_of);
     index->notes = model->notes.count;
-}
-
-void ss_note_index_fini(struct ss_note_index *index)
-{
-    fini_order(&index->by_process);
-    fini_order(&index->by_input);
 }
 
 static struct ss_note_ids notes_of(const struct ss_model *model, const struct ss_note_order *order,

@@ -9,20 +9,7 @@
 
 #include "model/model.h"
 
-struct ss_note_order {
-    uint32_t *ids;   /* of notes, by owner; those of one owner in the order of the notes */
-    uint32_t *first; /* by owner, one more than there are owners: where its ids begin */
-    uint32_t owners;
-};
-
-/* Part of struct ss_model_index. */
-struct ss_note_index {
-    struct ss_note_order by_process, by_input;
-    size_t notes; /* that it has: a model with more has none */
-};
-
 void ss_note_index_build(struct ss_model *model);
-void ss_note_index_fini(struct ss_note_index *index);
 
 /* Notes to walk over, in their order. They may be of others, too: the caller compares. */
 struct ss_note_ids {
