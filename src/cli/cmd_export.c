@@ -22,7 +22,7 @@
 static const struct ss_option options[] = {
     {"to", 0, "FORMAT",
      "raw, flamegraph, speedscope, chrome, kineto, tensorboard, roofline, speed-of-light, "
-     "occupancy, heatmap or perfetto-compat (default by the ending of -o)",
+     "occupancy, gpu-compute, heatmap or perfetto-compat (default by the ending of -o)",
      "Output", false},
     {"output", 'o', "FILE",
      "output file; - is stdout (default INPUT with the format's ending); .gz compresses it; for "

@@ -9,6 +9,7 @@
 #include "analysis/rank_heat.h"
 #include "analysis/roofline.h"
 #include "analysis/speed_of_light.h"
+#include "cli/compute_trace.h"
 #include "trace/rewrite.h"
 #include "view/chrome.h"
 #include "view/flame_svg.h"
@@ -135,6 +136,14 @@ static enum ss_status write_occupancy(const struct ss_selection *selection,
     return status;
 }
 
+static enum ss_status write_compute(const struct ss_selection *selection,
+                                    const struct ss_format_options *options, struct ss_sink *sink,
+                                    struct ss_error *err)
+{
+    (void)options;
+    return ss_compute_trace_write(selection, sink, err);
+}
+
 static enum ss_status write_heatmap(const struct ss_selection *selection,
                                     const struct ss_format_options *options, struct ss_sink *sink,
                                     struct ss_error *err)
@@ -244,6 +253,13 @@ const struct ss_format_row ss_formats[] = {
      .wants_tracks = true,
      .idle = SS_IDLE_MAIN,
      .write = write_occupancy},
+    {.name = "gpu-compute",
+     .endings = {".compute.pftrace"},
+     .help = "Perfetto trace of kernels, launches and counters for its plugin GPU Compute",
+     .export = true,
+     .wants_tracks = true,
+     .idle = SS_IDLE_MAIN,
+     .write = write_compute},
     {.name = "heatmap",
      .endings = {".heatmap.svg"},
      .help = "SVG of ranks by steps: the own time of each, to see which makes the others wait",

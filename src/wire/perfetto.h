@@ -77,6 +77,8 @@ enum ss_pf_interned {
     SS_PF_MAPPING_PATHS = 17,
     SS_PF_SOURCE_PATHS = 18,
     SS_PF_MAPPINGS = 19,
+    SS_PF_GRAPHICS_CONTEXTS = 23,
+    SS_PF_GPU_SPECIFICATIONS = 24,
     SS_PF_ANNOTATION_STRINGS = 29,
     SS_PF_TASK_CONTEXTS = 48
 };
@@ -202,5 +204,35 @@ enum ss_pf_annotation {
 enum { SS_PF_UUID_MSB = 1, SS_PF_UUID_LSB = 2 };
 enum { SS_PF_ATTRIBUTE = 1 };
 enum { SS_PF_ATTRIBUTE_KEY = 1, SS_PF_ATTRIBUTE_LONG = 2, SS_PF_ATTRIBUTE_STRING = 3 };
+
+/* Kernels of devices, and counters (protos/perfetto/trace/gpu, common/gpu_counter_descriptor). */
+enum ss_pf_gpu_stage {
+    SS_PF_GPU_STAGE_EVENT_ID = 1,
+    SS_PF_GPU_STAGE_DURATION = 2,
+    SS_PF_GPU_STAGE_CONTEXT = 5,
+    SS_PF_GPU_STAGE_EXTRA = 6,
+    SS_PF_GPU_STAGE_GPU = 11,
+    SS_PF_GPU_STAGE_QUEUE = 13,
+    SS_PF_GPU_STAGE_STAGE = 14,
+    SS_PF_GPU_STAGE_NAME = 17
+};
+enum { SS_PF_GPU_EXTRA_NAME = 1, SS_PF_GPU_EXTRA_VALUE = 2 };
+enum { SS_PF_GPU_SPECIFICATION_NAME = 2, SS_PF_GPU_SPECIFICATION_CATEGORY = 4 };
+enum { SS_PF_GRAPHICS_CONTEXT_PID = 2, SS_PF_GRAPHICS_CONTEXT_API = 3 };
+enum { SS_PF_GPU_COMPUTE = 2 /* of categories */, SS_PF_GPU_CUDA = 4 /* of interfaces */ };
+enum ss_pf_gpu_counters {
+    SS_PF_GPU_COUNTER_DESCRIPTOR = 1,
+    SS_PF_GPU_COUNTER_VALUES = 2,
+    SS_PF_GPU_COUNTER_GPU = 3
+};
+enum { SS_PF_GPU_COUNTER_ID = 1, SS_PF_GPU_COUNTER_DOUBLE = 3 };
+enum { SS_PF_GPU_DESCRIPTOR_SPECS = 1 };
+enum ss_pf_gpu_spec {
+    SS_PF_GPU_SPEC_ID = 1,
+    SS_PF_GPU_SPEC_NAME = 2,
+    SS_PF_GPU_SPEC_GROUPS = 10,
+    SS_PF_GPU_SPEC_DIRECTION = 11
+};
+enum { SS_PF_GPU_GROUP_COMPUTE = 6, SS_PF_GPU_BACKWARDS = 1 };
 
 #endif
