@@ -168,6 +168,7 @@ static inline uint64_t ss_event_begin(uint32_t domain, uint32_t name, struct ss_
 struct ss_event_collective {
     uint32_t group, datatype;     /* names; datatype 0: unknown */
     uint32_t algorithm, protocol; /* names; 0: unknown */
+    uint32_t reduction;           /* enum ss_ring_reduction */
     uint32_t size;                /* ranks of the group */
     int64_t sequence;             /* -1: none */
     int64_t bytes;                /* -1: unknown */
@@ -186,7 +187,8 @@ static inline uint64_t ss_event_collective_flags(const struct ss_event_collectiv
     return (has_self ? (uint64_t)(collective->self + 1) << SS_RING_SELF_SHIFT : 0) |
            (collective->bytes >= 0 ? SS_RING_HAS_BYTES : 0) |
            (collective->has_tag ? SS_RING_HAS_TAG : 0) |
-           (collective->module != 0 ? SS_RING_HAS_MODULE : 0);
+           (collective->module != 0 ? SS_RING_HAS_MODULE : 0) |
+           (uint64_t)collective->reduction << SS_RING_REDUCTION_SHIFT;
 }
 
 /* As ss_event_begin. */

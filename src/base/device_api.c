@@ -287,17 +287,48 @@ bool ss_collective_is_queued(struct ss_strview scope)
     return fits("nccl:*", scope) || fits("xccl:*", scope);
 }
 
+bool ss_device_call_launches_kernel(struct ss_strview call)
+{
+    return fits("*Launch*Kernel*", call);
+}
+
+struct ss_strview ss_nccl_reduction(uint64_t number)
+{
+    static const char *const reductions[] = {"", "sum", "prod", "max", "min", "avg"};
+    return ss_strview_of(number < COUNT_OF(reductions) ? reductions[number] : "");
+}
+
+/* The host's part of a call is "nccl:AllReduce". */
+static struct ss_strview without_prefix(struct ss_strview call)
+{
+    static const char *const prefixes[] = {"nccl:", "nccl"};
+    for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
+        size_t length = strlen(prefixes[i]);
+        if (call.length > length && memcmp(call.data, prefixes[i], length) == 0) {
+            return (struct ss_strview){call.data + length, call.length - length};
+        }
+    }
+    return (struct ss_strview){"", 0};
+}
+
 struct ss_strview ss_nccl_collective(struct ss_strview call)
 {
-    static const char *const functions[][2] = {
-        {"ncclAllReduce", "allreduce"}, {"ncclBroadcast", "broadcast"},
-        {"ncclBcast", "broadcast"},     {"ncclReduce", "reduce"},
-        {"ncclAllGather", "allgather"}, {"ncclReduceScatter", "reduce_scatter"},
-        {"ncclAlltoAll", "alltoall"},   {"ncclAllToAll", "alltoall"},
-        {"ncclGather", "gather"},       {"ncclScatter", "scatter"},
-        {"ncclSend", "send"},           {"ncclRecv", "recv"}};
+    static const char *const functions[][2] = {{"AllReduce", "allreduce"},
+                                               {"Broadcast", "broadcast"},
+                                               {"Bcast", "broadcast"},
+                                               {"Reduce", "reduce"},
+                                               {"AllGather", "allgather"},
+                                               {"ReduceScatter", "reduce_scatter"},
+                                               {"AlltoAll", "alltoall"},
+                                               {"AllToAll", "alltoall"},
+                                               {"AllToAllv", "alltoall"},
+                                               {"Gather", "gather"},
+                                               {"Scatter", "scatter"},
+                                               {"Send", "send"},
+                                               {"Recv", "recv"}};
+    struct ss_strview function = without_prefix(call);
     for (size_t i = 0; i < COUNT_OF(functions); i++) {
-        if (ss_strview_equal(call, ss_strview_of(functions[i][0]))) {
+        if (ss_strview_equal(function, ss_strview_of(functions[i][0]))) {
             return ss_strview_of(functions[i][1]);
         }
     }

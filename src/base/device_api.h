@@ -8,6 +8,7 @@
 #define SS_BASE_DEVICE_API_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/event_types.h"
 #include "base/quantities.h"
@@ -50,6 +51,11 @@ enum ss_collective_flow {
 enum ss_collective_flow ss_collective_flow_of(struct ss_strview name);
 /* "allreduce" of "ncclAllReduce"; empty: the call of NCCL does not transfer data. */
 struct ss_strview ss_nccl_collective(struct ss_strview call);
+/* Whether a call of CUDA or HIP launches a kernel. */
+bool ss_device_call_launches_kernel(struct ss_strview call);
+/* "sum" of what a collective makes of the ranks' values, in NCCL's order, plus one; empty: it is
+ * none of those that have a name. */
+struct ss_strview ss_nccl_reduction(uint64_t number);
 /* True for scopes in which the host only queues the collective. */
 bool ss_collective_is_queued(struct ss_strview scope);
 

@@ -85,11 +85,29 @@ int InitializeInjectionNvtx2(ss_nvtx_get_export_table *get)
     return 1;
 }
 
-/* Unknown modules, and other versions of known ones, are refused. */
+/* NULL: an unknown module, or another version of a known one. */
+static const struct ss_nvtx_table *table_of(const struct ss_nvtx_extension *extension)
+{
+    if (extension->segment_count == 0 || extension->segments == NULL ||
+        extension->segments[0].slots == NULL) {
+        return NULL;
+    }
+    size_t slots = extension->segments[0].slot_count;
+    if (extension->module == SS_NVTX_EXT_COUNTERS) {
+        return extension->compatible == SS_NVTX_EXT_COUNTERS_KIND ? &ss_nvtx_counters : NULL;
+    }
+    if (extension->module != SS_NVTX_EXT_PAYLOAD) {
+        return NULL;
+    }
+    if (extension->compatible == SS_NVTX_EXT_PAYLOAD_OLDER) {
+        return slots <= ss_nvtx_payload_first.count ? &ss_nvtx_payload_first
+                                                    : &ss_nvtx_payload_older;
+    }
+    return extension->compatible == SS_NVTX_EXT_PAYLOAD_KIND ? &ss_nvtx_payload : NULL;
+}
+
 int InitializeInjectionNvtxExtension(struct ss_nvtx_extension *extension)
 {
-    const struct ss_nvtx_table *table = NULL;
-    uint16_t kind = 0;
     int (*first)(struct ss_nvtx_extension *) = NULL;
     *(void **)&first = ss_first_function("InitializeInjectionNvtxExtension");
     if (first != NULL) {
@@ -98,15 +116,8 @@ int InitializeInjectionNvtxExtension(struct ss_nvtx_extension *extension)
     if (extension == NULL || extension->size < sizeof *extension || !ss_process_is_set_up()) {
         return 0;
     }
-    if (extension->module == SS_NVTX_EXT_PAYLOAD) {
-        table = &ss_nvtx_payload;
-        kind = SS_NVTX_EXT_PAYLOAD_KIND;
-    } else if (extension->module == SS_NVTX_EXT_COUNTERS) {
-        table = &ss_nvtx_counters;
-        kind = SS_NVTX_EXT_COUNTERS_KIND;
-    }
-    if (table == NULL || extension->compatible != kind || extension->segment_count == 0 ||
-        extension->segments == NULL || extension->segments[0].slots == NULL) {
+    const struct ss_nvtx_table *table = table_of(extension);
+    if (table == NULL) {
         return 0;
     }
     ss_nvtx_time_init();

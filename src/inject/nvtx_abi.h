@@ -175,7 +175,11 @@ struct ss_nvtx_extension {
 };
 
 enum { SS_NVTX_EXT_PAYLOAD = 2, SS_NVTX_EXT_COUNTERS = 4 };
-enum { SS_NVTX_EXT_PAYLOAD_KIND = 0x0104, SS_NVTX_EXT_COUNTERS_KIND = 0x0102 };
+enum {
+    SS_NVTX_EXT_PAYLOAD_KIND = 0x0104,
+    SS_NVTX_EXT_PAYLOAD_OLDER = 0x0103, /* of NCCL */
+    SS_NVTX_EXT_COUNTERS_KIND = 0x0102
+};
 
 /* Slots of the payload extension. */
 enum {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "annot/define.h"
+#include "inject/nccl/nvtx_calls.h"
 #include "inject/nvtx_event.h"
 #include "inject/nvtx_extension.h"
 #include "inject/nvtx_names.h"
@@ -332,8 +333,9 @@ static int push_payload(const void *handle, const struct ss_nvtx_payload *payloa
 /* A range keeps the name of its begin; the payloads of its end are not recorded. */
 static int pop_payload(const void *handle, const struct ss_nvtx_payload *payloads, size_t count)
 {
-    (void)payloads;
-    (void)count;
+    if (ss_nvtx_is_nccl(handle) && ss_nccl_nvtx_pop(ss_nvtx_domain(handle), payloads, count)) {
+        return SS_NVTX_NOT_TRACKED;
+    }
     return ss_nvtx_level(ss_event_pop(ss_nvtx_domain(handle)));
 }
 
@@ -448,3 +450,20 @@ static const ss_nvtx_function functions[SS_NVTX_PAYLOAD_COUNT] = {
     [SS_NVTX_EVENT_SUBMIT] = (ss_nvtx_function)event_submit,
     [SS_NVTX_EVENT_BATCH] = (ss_nvtx_function)event_batch};
 const struct ss_nvtx_table ss_nvtx_payload = {functions, SS_NVTX_PAYLOAD_COUNT};
+
+/* Version 1.3: its times are of another kind. The first edition has the first two functions only.
+ */
+static const ss_nvtx_function older[SS_NVTX_TIMESTAMP_GET] = {
+    [SS_NVTX_SCHEMA_REGISTER] = (ss_nvtx_function)ss_nvtx_schema_register,
+    [SS_NVTX_ENUM_REGISTER] = (ss_nvtx_function)ss_nvtx_enum_register,
+    [SS_NVTX_MARK_PAYLOAD] = (ss_nvtx_function)mark_payload,
+    [SS_NVTX_PUSH_PAYLOAD] = (ss_nvtx_function)push_payload,
+    [SS_NVTX_POP_PAYLOAD] = (ss_nvtx_function)pop_payload,
+    [SS_NVTX_START_PAYLOAD] = (ss_nvtx_function)start_payload,
+    [SS_NVTX_END_PAYLOAD] = (ss_nvtx_function)end_payload,
+    [SS_NVTX_DOMAIN_ENABLED] = (ss_nvtx_function)domain_is_enabled};
+static const ss_nvtx_function first_edition[SS_NVTX_ENUM_REGISTER + 1] = {
+    [SS_NVTX_SCHEMA_REGISTER] = (ss_nvtx_function)ss_nvtx_schema_register_first,
+    [SS_NVTX_ENUM_REGISTER] = (ss_nvtx_function)ss_nvtx_enum_register};
+const struct ss_nvtx_table ss_nvtx_payload_older = {older, SS_NVTX_TIMESTAMP_GET};
+const struct ss_nvtx_table ss_nvtx_payload_first = {first_edition, SS_NVTX_ENUM_REGISTER + 1};

@@ -64,6 +64,9 @@ struct ss_nvtx_layout {
 };
 
 uint64_t ss_nvtx_schema_register(const void *domain, const struct ss_nvtx_schema *schema);
+/* Of the first edition of version 1.3, some of whose types have other numbers: 0 for a schema with
+ * one of these. */
+uint64_t ss_nvtx_schema_register_first(const void *domain, const struct ss_nvtx_schema *schema);
 uint64_t ss_nvtx_enum_register(const void *domain, const struct ss_nvtx_enum *values);
 
 /* The size of an enumeration (0: unknown), and the name of one of its values (0: none). */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranges, marks, domains, registered strings and categories: the modules CORE and CORE2. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "annot/define.h"
+#include "inject/nccl/nvtx_calls.h"
 #include "inject/nvtx_event.h"
 #include "inject/nvtx_names.h"
 #include "inject/nvtx_payload.h"
@@ -128,8 +130,33 @@ static int push_wide(const wchar_t *message)
     return ss_nvtx_level(ss_event_push(0, ss_nvtx_name_wide(message)));
 }
 
+/* NCCL's domain; NULL: it has none. Its calls count also while nothing is recorded. */
+static _Atomic(const void *) of_nccl;
+
+bool ss_nvtx_is_nccl(const void *handle)
+{
+    return handle != NULL && handle == atomic_load_explicit(&of_nccl, memory_order_relaxed);
+}
+
+static bool push_of_nccl(const void *handle, const struct ss_nvtx_event *event)
+{
+    struct ss_nvtx_event copy;
+    if (event == NULL) {
+        return ss_nccl_nvtx_push(ss_nvtx_domain(handle), 0, NULL, 0);
+    }
+    event = complete(event, &copy);
+    bool has_payloads = event->payload_type == SS_NVTX_EXTENDED && event->reserved > 0;
+    return ss_nccl_nvtx_push(ss_nvtx_domain(handle),
+                             ss_nvtx_name_message(event->message_type, event->message),
+                             has_payloads ? (const void *)(uintptr_t)event->payload.u64 : NULL,
+                             has_payloads ? (size_t)event->reserved : 0);
+}
+
 static int push_in(const void *handle, const struct ss_nvtx_event *event)
 {
+    if (ss_nvtx_is_nccl(handle) && push_of_nccl(handle, event)) {
+        return SS_NVTX_NOT_TRACKED;
+    }
     if (!ss_event_is_on(SS_RING_GATE_RANGES)) {
         return SS_NVTX_NOT_TRACKED;
     }
@@ -149,6 +176,9 @@ static int pop(void)
 
 static int pop_in(const void *handle)
 {
+    if (ss_nvtx_is_nccl(handle) && ss_nccl_nvtx_pop(ss_nvtx_domain(handle), NULL, 0)) {
+        return SS_NVTX_NOT_TRACKED;
+    }
     return ss_nvtx_level(ss_event_pop(ss_nvtx_domain(handle)));
 }
 
@@ -275,7 +305,11 @@ static const void *register_string_wide(const void *handle, const wchar_t *text)
 
 static const void *create_domain(const char *name)
 {
-    return ss_nvtx_domain_handle(ss_nvtx_domain_create(name));
+    const void *handle = ss_nvtx_domain_handle(ss_nvtx_domain_create(name));
+    if (name != NULL && strcmp(name, SS_NCCL_NVTX_DOMAIN) == 0 && ss_nvtx_domain(handle) != 0) {
+        atomic_store_explicit(&of_nccl, handle, memory_order_relaxed);
+    }
+    return handle;
 }
 
 static const void *create_domain_wide(const wchar_t *name)

@@ -363,6 +363,24 @@ uint64_t ss_nvtx_schema_register(const void *handle, const struct ss_nvtx_schema
     return add_layout(&layout);
 }
 
+/* Normalised numbers, categories and colours, and times. */
+uint64_t ss_nvtx_schema_register_first(const void *handle, const struct ss_nvtx_schema *schema)
+{
+    static const struct {
+        uint64_t first, last;
+    } others[] = {{61, 68}, {90, 92}, {128, 255}};
+    size_t count = schema != NULL && schema->entries != NULL ? schema->entry_count : 0;
+    for (size_t i = 0; i < count && i < MAX_ENTRIES; i++) {
+        uint64_t type = schema->entries[i].type;
+        for (size_t at = 0; at < sizeof others / sizeof *others; at++) {
+            if (type >= others[at].first && type <= others[at].last) {
+                return 0;
+            }
+        }
+    }
+    return ss_nvtx_schema_register(handle, schema);
+}
+
 uint64_t ss_nvtx_enum_register(const void *handle, const struct ss_nvtx_enum *attributes)
 {
     static const uint64_t needed = SS_NVTX_ENUM_HAS_ENTRIES | SS_NVTX_ENUM_HAS_COUNT;

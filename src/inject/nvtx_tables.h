@@ -15,6 +15,8 @@ extern const struct ss_nvtx_table ss_nvtx_core, ss_nvtx_core2;                  
 extern const struct ss_nvtx_table ss_nvtx_cuda, ss_nvtx_opencl, ss_nvtx_cudart; /* nvtx_things.c */
 extern const struct ss_nvtx_table ss_nvtx_sync;                                 /* nvtx_things.c */
 extern const struct ss_nvtx_table ss_nvtx_payload;                              /* nvtx_payload.c */
+/* Of version 1.3, and of its first edition, which has only the functions that register. */
+extern const struct ss_nvtx_table ss_nvtx_payload_older, ss_nvtx_payload_first;
 extern const struct ss_nvtx_table ss_nvtx_counters; /* nvtx_counters.c */
 
 /* Resources of a domain (nvtx_things.c). */

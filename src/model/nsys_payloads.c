@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/device_api.h"
 #include "wire/json_scan.h"
 
 /* NCCL's names of the members. */
@@ -194,7 +195,6 @@ static uint32_t group_of(const struct ss_nccl_payload *payload, struct ss_nsys_r
 void ss_nsys_payload_put(const struct ss_nccl_payload *payload, struct ss_nsys_rows *rows,
                          struct ss_nsys_fields *fields, struct ss_builder_range *range)
 {
-    static const char *const reductions[] = {"sum", "prod", "max", "min", "avg"};
     const uint64_t *values = payload->values;
     if (payload->has[SS_NCCL_COMMUNICATOR] && values[SS_NCCL_COMMUNICATOR] != 0) {
         ss_nsys_add_natural(fields, SS_EVENT_FIELD_group, group_of(payload, rows));
@@ -203,10 +203,10 @@ void ss_nsys_payload_put(const struct ss_nccl_payload *payload, struct ss_nsys_r
         range->payload =
             (struct ss_trace_value){SS_VALUE_INT, {.integer = (int64_t)values[SS_NCCL_BYTES]}};
     }
-    if (payload->has[SS_NCCL_REDUCTION] &&
-        values[SS_NCCL_REDUCTION] < sizeof reductions / sizeof *reductions) {
-        ss_nsys_add_text(fields, SS_EVENT_FIELD_reduction,
-                         ss_strview_of(reductions[values[SS_NCCL_REDUCTION]]));
+    struct ss_strview reduction =
+        ss_nccl_reduction(payload->has[SS_NCCL_REDUCTION] ? values[SS_NCCL_REDUCTION] + 1 : 0);
+    if (reduction.length > 0) {
+        ss_nsys_add_text(fields, SS_EVENT_FIELD_reduction, reduction);
     }
     if (payload->has[SS_NCCL_ROOT]) {
         ss_nsys_add_natural(fields, SS_EVENT_FIELD_root, values[SS_NCCL_ROOT]);

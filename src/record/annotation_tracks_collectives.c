@@ -61,6 +61,13 @@ static uint32_t put_kind(const struct ss_annotation_tracks *tracks,
     return kind.length > 0;
 }
 
+static uint32_t put_reduction(const struct ss_annot_event *event, struct ss_event_value *to)
+{
+    struct ss_strview text = ss_nccl_reduction(event->collective.reduction);
+    *to = (struct ss_event_value){SS_EVENT_FIELD_reduction, {SS_VALUE_TEXT, {.text = text}}};
+    return text.length > 0;
+}
+
 /* Between two ranks: it has a partner and no number. */
 static bool is_transfer(const struct ss_annotation_tracks *tracks,
                         const struct ss_annot_event *event)
@@ -103,12 +110,14 @@ uint32_t ss_tracks_put_collective(struct ss_annotation_tracks *tracks,
                                   const struct ss_annot_event *event, struct ss_event_value *fields)
 {
     uint32_t count = 0, group = group_of(tracks, event);
-    if (group == 0) {
+    if (!event->collective.is_described) {
         return 0;
     }
-    fields[count++] =
-        (struct ss_event_value){SS_EVENT_FIELD_group, {SS_VALUE_UINT, {.natural = group}}};
-    if (event->collective.sequence >= 0) {
+    if (group != 0) {
+        fields[count++] =
+            (struct ss_event_value){SS_EVENT_FIELD_group, {SS_VALUE_UINT, {.natural = group}}};
+    }
+    if (group != 0 && event->collective.sequence >= 0) {
         fields[count++] = (struct ss_event_value){
             SS_EVENT_FIELD_sequence, {SS_VALUE_INT, {.integer = event->collective.sequence}}};
     }
@@ -117,6 +126,7 @@ uint32_t ss_tracks_put_collective(struct ss_annotation_tracks *tracks,
         put_text(tracks, event->collective.algorithm, SS_EVENT_FIELD_algorithm, &fields[count]);
     count += put_text(tracks, event->collective.protocol, SS_EVENT_FIELD_protocol, &fields[count]);
     count += put_kind(tracks, event, &fields[count]);
+    count += put_reduction(event, &fields[count]);
     count += put_text(tracks, event->collective.module, SS_EVENT_FIELD_module, &fields[count]);
     if (event->collective.tag >= 0) {
         fields[count++] = (struct ss_event_value){

@@ -98,9 +98,9 @@ uint32_t ss_tracks_of_counter(struct ss_annotation_tracks *tracks, uint32_t name
 /* Of the sink; `context` is the tracks. */
 void ss_tracks_on_event(void *context, const struct ss_annot_event *event);
 
-/* The fields of a collective whose group is known. Returns how many; there is room for
+/* The fields of a collective. Returns how many; there is room for
  * SS_TRACK_COLLECTIVE_FIELDS. */
-enum { SS_TRACK_COLLECTIVE_FIELDS = 9 };
+enum { SS_TRACK_COLLECTIVE_FIELDS = 10 };
 uint32_t ss_tracks_put_collective(struct ss_annotation_tracks *tracks,
                                   const struct ss_annot_event *event,
                                   struct ss_event_value *fields);

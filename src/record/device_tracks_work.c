@@ -227,6 +227,7 @@ static void add_collective(struct ss_device_tracks *devices, struct ss_device_fi
                        ss_device_text_of(devices, first->algorithm));
     ss_device_add_text(fields, SS_EVENT_FIELD_protocol,
                        ss_device_text_of(devices, first->protocol));
+    ss_device_add_text(fields, SS_EVENT_FIELD_reduction, ss_nccl_reduction(first->reduction));
     add_signed(fields, SS_EVENT_FIELD_bytes, collective->bytes);
     add_signed(fields, SS_EVENT_FIELD_root, first->root);
 }

@@ -23,7 +23,7 @@
 #define SS_DEVICE_RING_SUFFIX ".gpu"
 
 enum {
-    SS_DEVICE_RING_VERSION = 1,
+    SS_DEVICE_RING_VERSION = 2,
     SS_DEVICE_RING_PAGE_BYTES = 4096,
     SS_DEVICE_RING_MIN_LOG2 = 16,
     SS_DEVICE_RING_MAX_LOG2 = 28,
@@ -206,6 +206,7 @@ struct ss_device_collective_message {
     uint32_t function, group, datatype, algorithm, protocol; /* texts */
     uint32_t size;                                           /* ranks of the group; 0: unknown */
     uint32_t channels;                                       /* 0: unknown */
+    uint32_t reduction, unused;                              /* enum ss_ring_reduction */
     int64_t sequence;                                        /* number in the group; -1: none */
     int64_t bytes;                                           /* -1: unknown */
     int64_t root;                                            /* rank of the world; -1: none */

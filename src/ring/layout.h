@@ -266,9 +266,21 @@ enum ss_ring_collective {
     SS_RING_HAS_BYTES = 1,
     SS_RING_HAS_TAG = 2,    /* it is a transfer: the place of the algorithm has its tag */
     SS_RING_HAS_MODULE = 4, /* the place of the protocol has what its data belongs to, a name */
-    SS_RING_SELF_SHIFT = 8, /* of a transfer: the process's own rank, plus one; 0: unknown */
+    SS_RING_REDUCTION_SHIFT = 3, /* enum ss_ring_reduction, of 3 bits */
+    SS_RING_SELF_SHIFT = 8,      /* of a transfer: the process's own rank, plus one; 0: unknown */
     SS_RING_MOST_TAG = 0xffffff,
     SS_RING_MOST_SELF = 0xfffe
+};
+
+/* What a collective makes of the ranks' values. */
+enum ss_ring_reduction {
+    SS_RING_NO_REDUCTION, /* none, or not known */
+    SS_RING_SUM,
+    SS_RING_PRODUCT,
+    SS_RING_MAX,
+    SS_RING_MIN,
+    SS_RING_AVERAGE,
+    SS_RING_REDUCTIONS
 };
 
 enum {

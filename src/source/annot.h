@@ -55,10 +55,12 @@ struct ss_annot_event {
     bool unseen_begin; /* RANGE_BEGIN, from record/window_filter.h: began before the window */
     enum ss_ring_value value_type;
     uint64_t value; /* for a double: its bits */
-    /* ASYNC_BEGIN of a collective whose group is known; its value are the bytes. */
+    /* ASYNC_BEGIN of a collective; its value are the bytes. */
     struct {
-        uint32_t group, datatype;     /* names; group 0: not known */
+        bool is_described;            /* else nothing is known of one */
+        uint32_t group, datatype;     /* names; 0: not known */
         uint32_t algorithm, protocol; /* names; 0: not known */
+        uint32_t reduction;           /* enum ss_ring_reduction */
         uint32_t size;                /* of the group; 0: unknown */
         int64_t sequence;             /* -1: none */
         int64_t root;                 /* -1: none */

@@ -259,6 +259,7 @@ static void set_collective(struct ss_annot *annot, const struct ss_ring_record *
                            struct ss_annot_event *event)
 {
     event->id = record->value[0];
+    event->collective.is_described = true;
     event->collective.datatype = known_name(annot, (uint32_t)(record->extra[0] & 0xffffff));
     event->collective.sequence = (int64_t)record->value[1];
     event->collective.group = known_name(annot, (uint32_t)(record->extra[1] & 0xffffff));
@@ -273,6 +274,7 @@ static void set_collective(struct ss_annot *annot, const struct ss_ring_record *
     event->collective.self =
         event->collective.tag >= 0 ? (int64_t)(flags >> SS_RING_SELF_SHIFT & 0xffff) - 1 : -1;
     event->collective.algorithm = known_name(annot, event->collective.tag < 0 ? first : 0);
+    event->collective.reduction = (uint32_t)(flags >> SS_RING_REDUCTION_SHIFT & 7);
     bool has_module = (flags & SS_RING_HAS_MODULE) != 0;
     event->collective.module = known_name(annot, has_module ? second : 0);
     event->collective.protocol = known_name(annot, has_module ? 0 : second);

@@ -35,10 +35,11 @@ def record(stepscope, source_dir, tmp_path):
     if not program.exists():
         pytest.skip(f"{program} is missing: built without tests")
 
-    def run(version, *options, rounds=3, env=None):
+    def run(version, *options, rounds=3, nvtx=26, words=(), env=None):
         path = tmp_path / "t.pftrace"
-        device = simulated(source_dir, "--devices", "2", "--nccl-profiler", str(version))
-        done = stepscope("record", "-o", path, *options, "--", program, rounds,
+        device = simulated(source_dir, "--devices", "2", "--nccl-profiler", str(version),
+                           "--nccl-nvtx", str(nvtx))
+        done = stepscope("record", "-o", path, *options, "--", program, rounds, *words,
                          env={**device, **(env or {})})
         assert done.stdout.split()[-1] == str(2 * rounds)
         return Collectives(stepscope, path, done)
@@ -68,6 +69,7 @@ def test_kernels_have_what_nccl_says(record, version):
     assert len(kernels) == 6
     assert {one["args"]["dtype"] if "dtype" in one["args"] else one["args"]["datatype"]
             for one in kernels} == {"float32"}
+    assert {one["args"].get("reduction") for one in kernels} == {"sum" if version == 1 else None}
     messages = recording.events("ncclDevKernel_SendRecv")
     assert len(messages) == 6 and all("sequence" not in one["args"] for one in messages)
 
@@ -79,7 +81,7 @@ def test_channels_stand_for_kernels(record, version):
     rows = recording.rows()
     check_rows(rows, 3)
     ranges = recording.events("ncclReduceScatter")
-    assert len(ranges) == 6
+    assert len([one for one in ranges if one["cat"] == "nccl"]) == 6  # the others are NVTX's
     assert not recording.events("ncclDevKernel")
 
 
@@ -94,18 +96,91 @@ def test_calls_alone_are_queued(record, version):
 
 
 def test_a_plugin_of_the_user_stays(record):
+    """NVTX says what it does not."""
     recording = record(5, env={"NCCL_PROFILER_PLUGIN": "/none/plugin.so"})
     assert "NCCL_PROFILER_PLUGIN is set already (/none/plugin.so)" in recording.done.stderr
-    assert {row.get("algorithm") for row in recording.rows()} == {None}
+    check_of_nvtx(recording, 26, "NCCL ")
 
 
-def test_collectives_of_torch_and_of_nccl_are_one(stepscope, source_dir, tmp_path):
-    """The group and the number are those of torch.distributed, on its calls and on kernels."""
+# --- NVTX, the second source ---
+
+def check_of_nvtx(recording, edition, group):
+    """What arguments say goes to the kernels; `group`: the begin of its name, None: unknown."""
+    rows = recording.rows()
+    kernels = recording.events("ncclDevKernel")
+    assert len(kernels) == 18
+    for kernel in kernels:
+        arguments = kernel["args"]
+        is_message = "SendRecv" in kernel["name"]
+        is_reduction = not is_message and edition >= 18
+        wanted = {"allreduce": 4000, "reduce_scatter": 128, "send": 16, "recv": 16}
+        assert arguments.get("bytes") == (wanted[arguments["collective"]] if edition >= 18 else None)
+        assert arguments.get("reduction") == ("sum" if is_reduction else None)
+        assert ("sequence" in arguments) == (group is not None and not is_message)
+        assert not {"algorithm", "protocol", "datatype", "root"} & set(arguments)
+    calls = recording.events("nccl:")
+    assert len(calls) == 18 and {one["name"] for one in calls} == {
+        "nccl:AllReduce", "nccl:ReduceScatter", "nccl:Send", "nccl:Recv"}
+    assert len(rows) == 6
+    if group is not None:
+        assert [row["sequence"] for row in rows] == list(range(6))
+        assert {row["group"] for row in rows} == {rows[0]["group"]}
+        assert rows[0]["group"].startswith(group)
+        assert {one["args"]["sequence"] for one in calls if "sequence" in one["args"]} == set(range(6))
+        assert all(row["ranks"] == 2 for row in rows)
+
+
+@pytest.mark.parametrize("edition, group", [
+    (15, "NCCL communicator 0"), (18, "NCCL communicator 0"), (24, "NCCL communicator 0"),
+    (26, "NCCL ")])
+def test_ranges_of_nvtx_describe_collectives(record, edition, group):
+    """Without a plugin, as before NCCL 2.23: calls and kernels have what NVTX says."""
+    check_of_nvtx(record(0, nvtx=edition), edition, group)
+
+
+@pytest.mark.parametrize("version", [1, 3, 5])
+def test_the_plugin_comes_before_nvtx(record, version):
+    """No collective counts twice: the ranges of NVTX stay ranges."""
+    recording = record(version)
+    check_rows(recording.rows(), 3)
+    assert not recording.events("nccl:")
+    ranges = recording.events("ncclReduceScatter")  # of the program's threads, as annotations
+    assert len(ranges) == 6 and {one["cat"] for one in ranges} == {"range"}
+    kernels = recording.events("ncclDevKernel_AllReduce")
+    assert len(kernels) == 6 and {one["args"]["algorithm"] for one in kernels} == {"ring"}
+
+
+@pytest.mark.parametrize("edition", [18, 26])
+def test_a_group_of_calls_is_one_kernel(record, edition):
+    """It has the bytes of all, and the number of the first."""
+    recording = record(0, nvtx=edition, words=("group",))
+    kernels = recording.events("ncclDevKernel_AllReduce")
+    assert len(kernels) == 6 and {one["args"]["bytes"] for one in kernels} == {4800}
+    assert {one["args"]["sequence"] for one in kernels} == {0, 2, 4}
+    calls = recording.events("nccl:AllReduce")
+    assert len(calls) == 12 and {one["args"]["sequence"] for one in calls} == set(range(6))
+    assert {one["args"]["payload"]: one["args"]["reduction"] for one in calls} == {
+        4000: "sum", 800: "max"}
+
+
+def test_calls_of_nvtx_without_devices_are_queued(record):
+    recording = record(0, "--gpu", "off")
+    assert recording.rows() == []
+    queued = recording.events("nccl:ReduceScatter")
+    assert len(queued) == 6 and {one["args"]["payload"] for one in queued} == {128}
+    assert {one["args"]["collective"] for one in queued} == {"reduce_scatter"}
+
+
+@pytest.mark.parametrize("version", [5, 0])
+def test_collectives_of_torch_and_of_nccl_are_one(stepscope, source_dir, tmp_path, version):
+    """The group and the number are those of torch.distributed, on its calls and on kernels: of the
+    plugin, or of NVTX, whose calls are then no further ranges."""
     python = fake_cuda.need_cuda_python()
     path = tmp_path / "t.pftrace"
     stepscope("record", "-q", "-o", path, "--", python, "-m", "torch.distributed.run",
               "--nproc-per-node", 2, source_dir / "tests/workloads/torch_cuda_ranks.py", "plain",
-              env=simulated(source_dir, "--devices", "2", python), timeout=300)
+              env=simulated(source_dir, "--devices", "2", "--nccl-profiler", str(version), python),
+              timeout=300)
     recording = Collectives(stepscope, path, None)
     rows = recording.rows()
     calls = [one for one in recording.events("nccl:") if "sequence" in one.get("args", {})]
@@ -115,5 +190,8 @@ def test_collectives_of_torch_and_of_nccl_are_one(stepscope, source_dir, tmp_pat
     numbers = {one["args"]["sequence"] for one in calls}
     assert {one["args"]["sequence"] for one in kernels} <= numbers
     assert [row["sequence"] for row in rows] == sorted(row["sequence"] for row in rows)
-    assert {row["algorithm"] for row in rows} == {"ring"}
+    assert {row.get("algorithm") for row in rows} == {"ring" if version > 0 else None}
     assert {row["name"] for row in rows} >= {"allreduce", "allgather", "broadcast"}
+    assert not recording.events("nccl:AllReduce")
+    if version == 0:
+        assert {one["args"]["reduction"] for one in kernels} <= {"sum", "avg", "max"}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A test that is its own recorder: what it marks by libstepscope becomes a line of text for each
- * event, "KIND name=… domain=… value=… category=… colour=…", without what is not there.
+ * event, "KIND name=… domain=… group=… number=… reduction=… value=… category=… colour=…", without
+ * what is not there.
  */
 #ifndef SS_TEST_OWN_RECORDING_H
 #define SS_TEST_OWN_RECORDING_H
@@ -90,6 +91,16 @@ static inline void own_on_event(void *context, const struct ss_annot_event *even
     }
     if (event->domain != 0) {
         own_say(own, " domain=%s", own->domains[event->domain]);
+    }
+    if (event->collective.group != 0) {
+        own_say(own, " group=%s/%" PRIu32, own->names[event->collective.group],
+                event->collective.size);
+    }
+    if (event->collective.is_described && event->collective.sequence >= 0) {
+        own_say(own, " number=%" PRId64, event->collective.sequence);
+    }
+    if (event->collective.reduction != 0) {
+        own_say(own, " reduction=%" PRIu32, event->collective.reduction);
     }
     if (event->value_type == SS_RING_VALUE_DOUBLE) {
         memcpy(&real, &event->value, sizeof real);

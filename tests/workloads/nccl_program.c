@@ -3,10 +3,11 @@
  * A program of two processes that uses NCCL, built without its headers: it opens the libraries by
  * name.
  *
- *   nccl_program ROUNDS
+ *   nccl_program ROUNDS [group]
  *
  * In each round both ranks reduce 1000 floats, scatter the reduction of 2 x 64 halves, to which
- * rank 1 comes 20 ms late, and send a message of 16 bytes. Prints the number of its collectives.
+ * rank 1 comes 20 ms late, and send a message of 16 bytes. With `group`, they reduce 1000 and 200
+ * floats in one group of calls instead. Prints the number of its collectives.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -19,7 +20,7 @@
 #include <unistd.h>
 
 enum { RANKS = 2, BYTES = 1 << 20, LATE_NS = 20000000 };
-enum { INT8 = 0, HALF = 6, FLOAT = 7, SUM = 0 }; /* as NCCL numbers them */
+enum { INT8 = 0, HALF = 6, FLOAT = 7, SUM = 0, MAX = 2 }; /* as NCCL numbers them */
 
 struct id {
     char bytes[128];
@@ -33,6 +34,8 @@ static struct {
     int (*reduce_scatter)(const void *, void *, size_t, int, int, void *, void *);
     int (*send)(const void *, size_t, int, int, void *, void *);
     int (*receive)(void *, size_t, int, int, void *, void *);
+    int (*begin_group)(void);
+    int (*end_group)(void);
     int (*use)(int);
     int (*allocate)(void **, size_t);
     int (*wait)(void);
@@ -76,6 +79,8 @@ static void open_libraries(void)
     find(library, &nccl.reduce_scatter, "ncclReduceScatter");
     find(library, &nccl.send, "ncclSend");
     find(library, &nccl.receive, "ncclRecv");
+    find(library, &nccl.begin_group, "ncclGroupStart");
+    find(library, &nccl.end_group, "ncclGroupEnd");
 }
 
 static void run_round(int rank, char *memory, void *comm)
@@ -92,7 +97,18 @@ static void run_round(int rank, char *memory, void *comm)
     }
 }
 
-static void run_rank(int rank, struct id id, int rounds)
+static void run_group(char *memory, void *comm)
+{
+    int error = nccl.begin_group();
+    error |= nccl.all_reduce(memory, memory, 1000, FLOAT, SUM, comm, NULL);
+    error |= nccl.all_reduce(memory + BYTES / 2, memory + BYTES / 2, 200, FLOAT, MAX, comm, NULL);
+    error |= nccl.end_group();
+    if (error != 0 || nccl.wait() != 0) {
+        fail("a group failed");
+    }
+}
+
+static void run_rank(int rank, struct id id, int rounds, bool has_groups)
 {
     void *comm = NULL, *memory = NULL;
     if (nccl.use(rank) != 0 || nccl.allocate(&memory, BYTES) != 0 ||
@@ -100,7 +116,11 @@ static void run_rank(int rank, struct id id, int rounds)
         fail("a rank cannot begin");
     }
     for (int i = 0; i < rounds; i++) {
-        run_round(rank, memory, comm);
+        if (has_groups) {
+            run_group(memory, comm);
+        } else {
+            run_round(rank, memory, comm);
+        }
     }
     nccl.leave(comm);
 }
@@ -114,7 +134,7 @@ int main(int count, char **words)
         fail("no id");
     }
     pid_t child = fork(); /* before either uses a device */
-    run_rank(child == 0, id, rounds);
+    run_rank(child == 0, id, rounds, count > 2 && strcmp(words[2], "group") == 0);
     if (child == 0) {
         return 0;
     }

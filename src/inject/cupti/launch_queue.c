@@ -88,6 +88,10 @@ void ss_launcher_put(struct ss_launcher *launcher, const struct ss_launch *launc
     /* Pairs with the release of drain_launcher. */
     uint32_t waiting = head - atomic_load_explicit(&launcher->tail, memory_order_acquire);
     launcher->last = launch->correlation;
+    if (launch->is_kernel && launch->outer == 0) {
+        launcher->kernels++;
+        launcher->last_kernel = launch->correlation;
+    }
     if (waiting >= SS_LAUNCH_QUEUE) {
         ss_launches_lose();
         return;
@@ -154,6 +158,12 @@ uint32_t ss_launches_last(void)
     bool is_current = own != NULL && atomic_load_explicit(&is_enabled, memory_order_relaxed) &&
                       own->epoch == ss_launches_epoch();
     return is_current ? own->last : 0;
+}
+
+uint32_t ss_launches_kernels(uint32_t *last)
+{
+    *last = own != NULL ? own->last_kernel : 0;
+    return own != NULL ? own->kernels : 0;
 }
 
 uint64_t ss_launches_lost(void)

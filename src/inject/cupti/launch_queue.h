@@ -24,7 +24,8 @@ struct ss_launch {
     uint32_t function;
     uint8_t domain;   /* of the interface: SS_CUPTI_DOMAIN_…, SS_ROCM_… */
     bool is_captured; /* it made a node of a graph instead */
-    uint32_t outer;   /* of a driver's call within a runtime's call: the latter's correlation */
+    bool is_kernel;
+    uint32_t outer; /* of a driver's call within a runtime's call: the latter's correlation */
 };
 
 /* Of one thread. The first part is the queue's; the rest belongs to the interface's callback. */
@@ -33,8 +34,9 @@ struct ss_launcher {
     _Atomic int state;
     _Atomic uint32_t head, tail; /* head: written by the thread, tail: by the writer */
     uint32_t thread;
-    uint32_t epoch; /* when `last` was set */
-    uint32_t last;  /* correlation of the last call */
+    uint32_t epoch;                /* when `last` was set */
+    uint32_t last;                 /* correlation of the last call */
+    uint32_t kernels, last_kernel; /* how many it has launched; the correlation of the last one */
 
     struct ss_launch_stacks *stacks;
     uint32_t outer, stack; /* the open call of the runtime, 0: none; the stack of the open calls */
@@ -60,5 +62,8 @@ uint64_t ss_launches_lost(void);
 /* The correlation of this thread's last call that launched; 0: unknown, or the callbacks are off.
  */
 uint32_t ss_launches_last(void);
+/* How many kernels this thread has launched while the callbacks were on, and the correlation of the
+ * last of them. */
+uint32_t ss_launches_kernels(uint32_t *last);
 
 #endif

@@ -20,7 +20,7 @@ enum {
 
 static _Atomic bool stand_for_calls;
 static const struct ss_cupti *functions;
-static bool is_launch[DOMAINS][MOST_FUNCTIONS];
+static bool is_launch[DOMAINS][MOST_FUNCTIONS], is_kernel[DOMAINS][MOST_FUNCTIONS];
 static uint32_t name_of[DOMAINS][MOST_FUNCTIONS]; /* texts; 0: not needed yet */
 
 /* Names of the runtime have the version that introduced them: cudaLaunchKernel_v7000. */
@@ -62,6 +62,7 @@ void ss_launches_init(const struct ss_cupti *cupti, bool with_allocations)
             struct ss_strview plain = {name, plain_length(domains[i], name)};
             is_launch[domains[i]][function] = ss_device_call_type(plain) == SS_EVENT_TYPE_launch ||
                                               (with_allocations && allocates(name));
+            is_kernel[domains[i]][function] = ss_device_call_launches_kernel(plain);
         }
     }
 }
@@ -147,6 +148,7 @@ static void on_leave(struct ss_launcher *launcher, int domain, uint32_t function
                                    .function = function,
                                    .domain = (uint8_t)domain,
                                    .is_captured = launcher->is_captured,
+                                   .is_kernel = is_kernel[domain][function],
                                    .outer = is_nested ? launcher->outer : 0};
         ss_launcher_put(launcher, &launch);
     }

@@ -333,6 +333,7 @@ static void write_collective(const struct ss_nccl_launched *launched)
                                                    .protocol = text_of(of->protocol),
                                                    .size = of->size,
                                                    .channels = of->channels,
+                                                   .reduction = of->reduction,
                                                    .sequence = of->sequence,
                                                    .bytes = of->bytes,
                                                    .root = of->root};

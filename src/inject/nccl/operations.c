@@ -3,21 +3,21 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "annot/define.h"
 #include "base/shared_names.h"
 #include "inject/cupti/launches.h"
 #include "inject/nccl/nccl_abi.h"
 #include "inject/nccl/nccl_names.h"
+#include "inject/nccl/operations_inside.h"
 
 enum {
     MOST_COMMUNICATORS = 1024,
     REMEMBERED = 4096, /* operations */
     MOST_LAUNCHED = 4096,
-    MOST_TORCH_CALLS = 16,
     HANDLE_SHIFT = 1 /* the lowest bit of a handle: a channel of the operation */
 };
 
@@ -50,6 +50,7 @@ static struct {
     int *mask;
     bool has_no_channels;
     uint64_t origin_stamp, origin_ns; /* of one moment */
+    _Atomic bool has_plugin;
     uint32_t domain, category;
 } nccl = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -60,11 +61,17 @@ static uint32_t name_of(const char *text)
     return text != NULL && text[0] != '\0' ? ss_define_name(text, strlen(text)) : 0;
 }
 
-static uint32_t name_of_event(const char *prefix, const char *function)
+uint32_t ss_nccl_event_name(const char *prefix, const char *function)
 {
     char text[64];
     snprintf(text, sizeof text, "%s%s", prefix, function != NULL ? function : "operation");
     return name_of(text);
+}
+
+uint32_t ss_nccl_datatype_name(const char *theirs)
+{
+    const struct ss_nccl_datatype *datatype = ss_nccl_datatype_of(theirs);
+    return name_of(datatype != NULL ? datatype->name : theirs);
 }
 
 static uint32_t styled(uint32_t name)
@@ -109,9 +116,15 @@ struct ss_nccl_communicator *ss_nccl_communicator_new(uint64_t hash, const char 
         if (hash != 0 || name != NULL) {
             identify(made, hash, name);
         }
+        atomic_store_explicit(&nccl.has_plugin, true, memory_order_relaxed);
     }
     pthread_mutex_unlock(&nccl.lock);
     return made;
+}
+
+bool ss_nccl_has_plugin(void)
+{
+    return atomic_load_explicit(&nccl.has_plugin, memory_order_relaxed);
 }
 
 void ss_nccl_communicator_identify(struct ss_nccl_communicator *communicator, uint64_t hash,
@@ -131,103 +144,26 @@ void ss_nccl_communicator_free(struct ss_nccl_communicator *communicator)
     pthread_mutex_unlock(&nccl.lock);
 }
 
-/* --- calls of torch.distributed --------------------------------------------------------------- */
-
-/* Those of a thread whose operation has not come, the oldest first. */
-struct torch_calls {
-    struct ss_event_collective calls[MOST_TORCH_CALLS];
-    uint32_t count;
-    bool has_launched; /* since the last one: the others have no operation */
-};
-
-/* Behind a pointer: libraries that a program loads late share little space for what threads own. */
-static _Thread_local struct torch_calls *torch;
-static pthread_key_t end_of_thread;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void on_thread_end(void *calls)
-{
-    torch = NULL;
-    munmap(calls, sizeof(struct torch_calls));
-}
-
-static void make_key(void)
-{
-    pthread_key_create(&end_of_thread, on_thread_end);
-}
-
-/* NULL: there is no memory. */
-static struct torch_calls *own_torch_calls(void)
-{
-    if (torch == NULL) {
-        pthread_once(&once, make_key);
-        void *made =
-            mmap(NULL, sizeof *torch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        torch = made != MAP_FAILED ? made : NULL;
-        pthread_setspecific(end_of_thread, torch);
-    }
-    return torch;
-}
-
-void ss_nccl_torch_begins(const struct ss_event_collective *collective)
-{
-    struct torch_calls *own = own_torch_calls();
-    if (own == NULL) {
-        return;
-    }
-    if (own->has_launched) {
-        own->count = 0;
-        own->has_launched = false;
-    }
-    if (own->count == MOST_TORCH_CALLS) {
-        own->count--;
-        memmove(&own->calls[0], &own->calls[1], own->count * sizeof *own->calls);
-    }
-    own->calls[own->count++] = *collective;
-}
-
-/* Operations of one launch come in an order of NCCL's: their sizes distinguish them. */
-static bool take_torch_call(uint32_t size, int64_t bytes, struct ss_event_collective *call)
-{
-    uint32_t found = UINT32_MAX;
-    if (torch == NULL) {
-        return false;
-    }
-    for (uint32_t i = 0; i < torch->count; i++) {
-        bool is_possible = size == 0 || torch->calls[i].size == 0 || torch->calls[i].size == size;
-        if (is_possible && (found == UINT32_MAX || torch->calls[i].bytes == bytes)) {
-            found = i;
-            if (torch->calls[i].bytes == bytes) {
-                break;
-            }
-        }
-    }
-    torch->has_launched = true;
-    if (found == UINT32_MAX) {
-        return false;
-    }
-    *call = torch->calls[found];
-    torch->count--;
-    memmove(&torch->calls[found], &torch->calls[found + 1],
-            (torch->count - found) * sizeof *torch->calls);
-    return true;
-}
-
 /* --- ranges ----------------------------------------------------------------------------------- */
 
-static void begin_range(struct slot *slot, uint32_t name)
+uint64_t ss_nccl_begin_range(uint32_t name, const struct ss_nccl_operation *operation)
 {
-    const struct ss_nccl_operation *operation = &slot->operation;
     struct ss_event_collective collective = {.group = operation->group,
                                              .datatype = operation->datatype,
                                              .algorithm = operation->algorithm,
                                              .protocol = operation->protocol,
+                                             .reduction = operation->reduction,
                                              .size = operation->size,
                                              .sequence = operation->sequence,
                                              .bytes = operation->bytes,
                                              .root = operation->root};
     uint32_t of_style = styled(name);
-    slot->range = ss_event_begin_collective(nccl.domain, of_style, &collective);
+    return ss_event_begin_collective(nccl.domain, of_style, &collective);
+}
+
+static void begin_range(struct slot *slot, uint32_t name)
+{
+    slot->range = ss_nccl_begin_range(name, &slot->operation);
 }
 
 /* Stamps may be ticks, whose rate is that since the first mask was set. */
@@ -278,38 +214,46 @@ static int64_t bytes_of(const struct ss_nccl_described *described)
 static struct ss_nccl_operation operation_of(struct ss_nccl_communicator *communicator,
                                              const struct ss_nccl_described *described)
 {
-    const struct ss_nccl_datatype *datatype = ss_nccl_datatype_of(described->datatype);
     struct ss_event_collective call;
     struct ss_nccl_operation operation = {
-        .function = name_of_event("nccl", described->function),
+        .function = ss_nccl_event_name("nccl", described->function),
         .group = communicator->group,
-        .datatype = name_of(datatype != NULL ? datatype->name : described->datatype),
+        .datatype = ss_nccl_datatype_name(described->datatype),
         .algorithm = name_of(ss_nccl_plain(described->algorithm)),
         .protocol = name_of(ss_nccl_plain(described->protocol)),
         .size = communicator->size,
         .channels = described->channels,
+        .reduction = described->reduction,
         .sequence = described->is_message ? -1 : communicator->next++,
         .bytes = bytes_of(described),
         .root = -1};
-    if (!described->is_message && take_torch_call(operation.size, operation.bytes, &call)) {
-        operation.group = call.group;
-        operation.size = call.size != 0 ? call.size : operation.size;
-        operation.sequence = call.sequence;
-        operation.root = call.root;
-        operation.datatype = call.datatype != 0 ? call.datatype : operation.datatype;
-        operation.bytes = call.bytes >= 0 ? call.bytes : operation.bytes;
+    if (!described->is_message && ss_nccl_take_torch_call(operation.size, operation.bytes, &call)) {
+        ss_nccl_adopt(&operation, &call);
     }
     return operation;
+}
+
+static bool put_launched(uint32_t correlation, const struct ss_nccl_operation *operation)
+{
+    bool has_room = nccl.launched_count < MOST_LAUNCHED;
+    if (has_room) {
+        nccl.launched[nccl.launched_count++] = (struct ss_nccl_launched){correlation, *operation};
+    }
+    return has_room;
+}
+
+bool ss_nccl_put_launched(uint32_t correlation, const struct ss_nccl_operation *operation)
+{
+    pthread_mutex_lock(&nccl.lock);
+    bool is_put = put_launched(correlation, operation);
+    pthread_mutex_unlock(&nccl.lock);
+    return is_put;
 }
 
 static void launch(struct slot *slot)
 {
     uint32_t correlation = ss_launches_last();
-    if (correlation != 0 && nccl.launched_count < MOST_LAUNCHED) {
-        nccl.launched[nccl.launched_count++] =
-            (struct ss_nccl_launched){correlation, slot->operation};
-        slot->is_launched = true;
-    }
+    slot->is_launched = correlation != 0 && put_launched(correlation, &slot->operation);
 }
 
 uint64_t ss_nccl_begin(struct ss_nccl_communicator *communicator,
@@ -328,7 +272,7 @@ uint64_t ss_nccl_begin(struct ss_nccl_communicator *communicator,
     launch(slot);
     if (!slot->is_launched && (nccl.has_no_channels || !communicator->has_channels)) {
         slot->is_queued = true;
-        begin_range(slot, name_of_event("nccl:", described->function));
+        begin_range(slot, ss_nccl_event_name("nccl:", described->function));
     }
     pthread_mutex_unlock(&nccl.lock);
     return number << HANDLE_SHIFT;

@@ -22,9 +22,10 @@ struct ss_nccl_operation {
     uint32_t group, datatype, algorithm, protocol;
     uint32_t size; /* ranks of the group; 0: unknown */
     uint32_t channels;
-    int64_t sequence; /* -1: a message between two ranks, which has none */
-    int64_t bytes;    /* -1: unknown */
-    int64_t root;     /* a rank of the world; -1: none, or unknown */
+    uint32_t reduction; /* enum ss_ring_reduction */
+    int64_t sequence;   /* -1: a message between two ranks, which has none */
+    int64_t bytes;      /* -1: unknown */
+    int64_t root;       /* a rank of the world; -1: none, or unknown */
 };
 
 struct ss_nccl_communicator;
@@ -44,7 +45,8 @@ void ss_nccl_communicator_free(struct ss_nccl_communicator *communicator);
 struct ss_nccl_described {
     const char *function, *datatype, *algorithm, *protocol;
     size_t count;
-    uint32_t channels; /* 0: unknown */
+    uint32_t channels;  /* 0: unknown */
+    uint32_t reduction; /* enum ss_ring_reduction */
     bool is_message;
 };
 /* Returns its handle; 0: it is not recorded. */
@@ -60,6 +62,9 @@ void ss_nccl_end(uint64_t handle);
 /* The kinds of events that NCCL is asked for, at this address, from now on; they change with
  * ss_nccl_want_channels. */
 void ss_nccl_set_mask(int *mask);
+
+/* Whether NCCL has described a communicator: its calls (calls.h) are then no operations. */
+bool ss_nccl_has_plugin(void);
 
 /* --- for other collectors --------------------------------------------------------------------- */
 

@@ -37,12 +37,22 @@ static const struct ss_nccl_calls *first_calls(void)
 
 /* --- descriptions, of each version ------------------------------------------------------------ */
 
+/* Only version 1 says it. */
+static uint32_t reduction_of(const struct ss_nccl_coll_v1 *coll)
+{
+    const char *function = ss_nccl_function_numbered(coll->function);
+    bool reduces = function != NULL && strstr(function, "Reduce") != NULL;
+    return reduces && coll->reduction < SS_RING_REDUCTIONS - 1 ? coll->reduction + 1
+                                                               : SS_RING_NO_REDUCTION;
+}
+
 static struct ss_nccl_described coll_v1(const struct ss_nccl_coll_v1 *coll)
 {
     return (struct ss_nccl_described){.function = ss_nccl_function_numbered(coll->function),
                                       .datatype = ss_nccl_datatype_numbered(coll->datatype),
                                       .algorithm = ss_nccl_algorithm_numbered(coll->algorithm),
                                       .protocol = ss_nccl_protocol_numbered(coll->protocol),
+                                      .reduction = reduction_of(coll),
                                       .count = coll->count};
 }
 

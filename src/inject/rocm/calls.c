@@ -32,7 +32,7 @@ static const char *const noise[] = {"hipGetDevice",
 
 static const struct ss_rocm *rocm;
 static uint32_t kinds[CALLS];
-static bool is_launch[SS_ROCM_MOST_OPERATIONS];
+static bool is_launch[SS_ROCM_MOST_OPERATIONS], is_kernel[SS_ROCM_MOST_OPERATIONS];
 static int8_t captures[SS_ROCM_MOST_OPERATIONS];
 static uint32_t names[CALLS][SS_ROCM_MOST_OPERATIONS]; /* texts; 0: not needed yet */
 
@@ -66,6 +66,7 @@ void ss_rocm_calls_init(const struct ss_rocm *of)
         if (name != NULL) {
             is_launch[i] = ss_device_call_type(ss_strview_of(name)) == SS_EVENT_TYPE_launch &&
                            strcmp(name, "hipLaunchHostFunc") != 0;
+            is_kernel[i] = is_launch[i] && ss_device_call_launches_kernel(ss_strview_of(name));
             bool begins = strncmp(name, "hipStreamBeginCapture", 21) == 0;
             captures[i] = begins ? 1 : strcmp(name, "hipStreamEndCapture") == 0 ? -1 : 0;
         }
@@ -102,6 +103,11 @@ void ss_rocm_calls_list_recorded(enum ss_rocm_what what, struct ss_rocm_operatio
 bool ss_rocm_calls_is_launch(int32_t operation)
 {
     return operation >= 0 && operation < SS_ROCM_MOST_OPERATIONS && is_launch[operation];
+}
+
+bool ss_rocm_calls_launches_kernel(int32_t operation)
+{
+    return ss_rocm_calls_is_launch(operation) && is_kernel[operation];
 }
 
 int ss_rocm_calls_captures(int32_t operation)

@@ -27,6 +27,7 @@ void ss_rocm_calls_list_launches(struct ss_rocm_operations *operations);
 void ss_rocm_calls_list_recorded(enum ss_rocm_what what, struct ss_rocm_operations *operations);
 /* Of an operation of HIP's runtime. */
 bool ss_rocm_calls_is_launch(int32_t operation);
+bool ss_rocm_calls_launches_kernel(int32_t operation);
 /* 1: it begins the capture of a stream, -1: it ends one. */
 int ss_rocm_calls_captures(int32_t operation);
 /* The text of its name; 0: unknown. The writer's thread. */

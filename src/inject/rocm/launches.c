@@ -26,7 +26,8 @@ static void leave_call(struct ss_launcher *launcher, const struct ss_rocm_event 
                                .stack = ss_launch_stack(&launcher->stacks),
                                .function = (uint32_t)event->operation,
                                .domain = SS_ROCM_HIP_CALL,
-                               .is_captured = streams.captures > 0};
+                               .is_captured = streams.captures > 0,
+                               .is_kernel = ss_rocm_calls_launches_kernel(event->operation)};
     launcher->epoch = ss_launches_epoch();
     ss_launcher_put(launcher, &launch);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libnccl: collectives and messages. Each is a kernel that ends when all ranks have come to it. */
+#include "nccl_nvtx.h"
 #include "nccl_profiler.h"
 
 #include <cuda_runtime_api.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LATENCY_NS = 12000, NAME_BYTES = 160 };
+enum { LATENCY_NS = 12000, NAME_BYTES = 160, MOST_FUSED = 64, MOST_QUEUED = 1024 };
 
 EXPORT int ncclAllReduce(const void *from, void *to, size_t count, int type, int reduction,
                          struct comm *comm, void *stream);
@@ -203,25 +204,72 @@ static bool poll_receive(void *argument, uint64_t start_ns, uint64_t *end_ns)
 
 /* --- launches, as the runtime's --- */
 
-int nccl_launch(const struct operation *operation, void *stream)
+/* Several operations of one kernel, which ends with the last of them. */
+struct fused {
+    unsigned count;
+    struct pending *parts[MOST_FUSED]; /* NULL: it has ended */
+    bool (*polls[MOST_FUSED])(void *argument, uint64_t start_ns, uint64_t *end_ns);
+    uint64_t end_ns;
+};
+
+static bool poll_fused(void *argument, uint64_t start_ns, uint64_t *end_ns)
+{
+    struct fused *fused = argument;
+    bool has_open = false;
+    for (unsigned i = 0; i < fused->count; i++) {
+        uint64_t one_ns = 0;
+        if (fused->parts[i] != NULL && fused->polls[i](fused->parts[i], start_ns, &one_ns)) {
+            fused->parts[i] = NULL;
+            fused->end_ns = one_ns > fused->end_ns ? one_ns : fused->end_ns;
+        }
+        has_open |= fused->parts[i] != NULL;
+    }
+    if (has_open) {
+        return false;
+    }
+    *end_ns = fused->end_ns;
+    free(fused);
+    return true;
+}
+
+static struct fused *fuse(const struct operation *operations, unsigned count, const char *kernel)
+{
+    struct fused *fused = calloc(1, sizeof *fused);
+    for (unsigned i = 0; fused != NULL && i < count; i++) {
+        fused->polls[i] = operations[i].function == SEND      ? poll_send
+                          : operations[i].function == RECEIVE ? poll_receive
+                                                              : poll_collective;
+        fused->parts[i] = calloc(1, sizeof *fused->parts[i]);
+        if (fused->parts[i] == NULL) {
+            abort();
+        }
+        *fused->parts[i] = (struct pending){.operation = operations[i],
+                                            .duration_ns = duration_of(&operations[i], kernel)};
+        fused->count++;
+    }
+    return fused;
+}
+
+static bool is_valid(const struct operation *operation)
+{
+    return operation->comm != NULL && operation->type >= 0 && operation->type < NCCL_TYPES;
+}
+
+/* Of one communicator and stream. */
+static int launch(const struct operation *operations, unsigned count, void *stream)
 {
     char name[NAME_BYTES];
-    struct pending *pending = calloc(1, sizeof *pending);
-    if (pending == NULL || operation->comm == NULL || operation->type < 0 ||
-        operation->type >= NCCL_TYPES) {
-        free(pending);
-        return NCCL_INVALID_ARGUMENT;
+    struct pending *parts[MOST_FUSED];
+    struct nccl_described described[MOST_FUSED];
+    name_kernel(operations, name);
+    struct fused *fused = fuse(operations, count, name);
+    if (fused == NULL) {
+        return NCCL_SYSTEM_ERROR;
     }
-    struct nccl_described described = {.algorithm = "RING", .protocol = "LL"};
-    name_kernel(operation, name);
-    *pending =
-        (struct pending){.operation = *operation, .duration_ns = duration_of(operation, name)};
+    memcpy(parts, fused->parts, sizeof parts);
     struct sim_function *function = sim_function_named(name);
     struct sim_kernel kernel = {.function = function, .grid = {2, 1, 1}, .block = {544, 1, 1}};
-    struct sim_open open = {operation->function == SEND      ? poll_send
-                            : operation->function == RECEIVE ? poll_receive
-                                                             : poll_collective,
-                            pending};
+    struct sim_open open = {poll_fused, fused};
     cudaError_t result = cudaSuccess;
     if (sim_kernel_at(function) == NULL) {
         sim_register_kernel(function, name);
@@ -231,19 +279,88 @@ int nccl_launch(const struct operation *operation, void *stream)
                             .name = "cudaLaunchKernelExC",
                             .kernel = function,
                             .result = &result};
-    nccl_profiler_begin(operation, &described);
+    for (unsigned i = 0; i < count; i++) {
+        described[i] = (struct nccl_described){.algorithm = "RING", .protocol = "LL"};
+        nccl_profiler_begin(&operations[i], &described[i]);
+    }
     result = (cudaError_t)sim_call_begin(&call);
     if (result == cudaSuccess) {
         result = (cudaError_t)sim_launch_open(sim_stream(stream), &kernel, open);
     }
     sim_call_end(&call, (int)result);
-    nccl_profiler_launched(&described);
+    for (unsigned i = 0; i < count; i++) {
+        nccl_profiler_launched(&described[i]);
+    }
     if (result != cudaSuccess) {
         return NCCL_INVALID_USAGE;
     }
-    pending->event = nccl_profiler_describe(operation, &described);
-    atomic_store(&pending->is_described, true); /* from here on it may be freed */
+    for (unsigned i = 0; i < count; i++) {
+        parts[i]->event = nccl_profiler_describe(&operations[i], &described[i]);
+        atomic_store(&parts[i]->is_described, true); /* from here on it may be freed */
+    }
     return NCCL_OK;
+}
+
+/* --- groups --- */
+
+/* Of this thread: what the open groups have queued. */
+static _Thread_local struct {
+    unsigned depth, count;
+    struct operation operations[MOST_QUEUED];
+    void *streams[MOST_QUEUED];
+} group;
+
+/* Operations that follow each other on a stream of one communicator are one kernel. */
+static int launch_queued(void)
+{
+    int error = NCCL_OK;
+    for (unsigned first = 0, end; first < group.count; first = end) {
+        for (end = first + 1; end < group.count && end - first < MOST_FUSED &&
+                              group.operations[end].comm == group.operations[first].comm &&
+                              group.streams[end] == group.streams[first];) {
+            end++;
+        }
+        int one = launch(&group.operations[first], end - first, group.streams[first]);
+        error = error == NCCL_OK ? one : error;
+    }
+    group.count = 0;
+    return error;
+}
+
+static int nccl_launch(const struct operation *operation, void *stream)
+{
+    if (!is_valid(operation)) {
+        return NCCL_INVALID_ARGUMENT;
+    }
+    if (group.depth == 0) {
+        return launch(operation, 1, stream);
+    }
+    if (group.count == MOST_QUEUED) {
+        return NCCL_INVALID_USAGE;
+    }
+    group.operations[group.count] = *operation;
+    group.streams[group.count++] = stream;
+    return NCCL_OK;
+}
+
+int ncclGroupStart(void)
+{
+    nccl_nvtx_push("ncclGroupStart");
+    group.depth++;
+    nccl_nvtx_pop();
+    return NCCL_OK;
+}
+
+int ncclGroupEnd(void)
+{
+    int error = NCCL_INVALID_USAGE;
+    nccl_nvtx_push("ncclGroupEnd");
+    if (group.depth > 0) {
+        group.depth--;
+        error = group.depth == 0 ? launch_queued() : NCCL_OK;
+    }
+    nccl_nvtx_pop();
+    return error;
 }
 
 static int collective(enum function function, const void *from, void *to, size_t count, int type,
@@ -254,7 +371,10 @@ static int collective(enum function function, const void *from, void *to, size_t
         return NCCL_INVALID_ARGUMENT;
     }
     operation.number = comm->next++;
-    return nccl_launch(&operation, stream);
+    nccl_nvtx_push_operation(&operation);
+    int error = nccl_launch(&operation, stream);
+    nccl_nvtx_pop();
+    return error;
 }
 
 int ncclAllReduce(const void *from, void *to, size_t count, int type, int reduction,
@@ -292,6 +412,23 @@ int ncclReduceScatter(const void *from, void *to, size_t count, int type, int re
     return collective(REDUCE_SCATTER, from, to, count, type, reduction, 0, comm, stream);
 }
 
+/* Up to NCCL 2.23, it is a group of its own. */
+static int message(const struct operation *operation, void *stream)
+{
+    nccl_nvtx_push_operation(operation);
+    bool is_group = nccl_nvtx_groups_messages();
+    if (is_group) {
+        ncclGroupStart();
+    }
+    int error = nccl_launch(operation, stream);
+    if (is_group) {
+        int of_group = ncclGroupEnd();
+        error = error == NCCL_OK ? of_group : error;
+    }
+    nccl_nvtx_pop();
+    return error;
+}
+
 int ncclSend(const void *from, size_t count, int type, int peer, struct comm *comm, void *stream)
 {
     struct operation operation = {SEND, comm, from, NULL, count, type, NCCL_SUM, peer, 0, false};
@@ -299,7 +436,7 @@ int ncclSend(const void *from, size_t count, int type, int peer, struct comm *co
         return NCCL_INVALID_ARGUMENT;
     }
     operation.number = comm->sent[peer]++;
-    return nccl_launch(&operation, stream);
+    return message(&operation, stream);
 }
 
 int ncclRecv(void *to, size_t count, int type, int peer, struct comm *comm, void *stream)
@@ -309,18 +446,7 @@ int ncclRecv(void *to, size_t count, int type, int peer, struct comm *comm, void
         return NCCL_INVALID_ARGUMENT;
     }
     operation.number = comm->received[peer]++;
-    return nccl_launch(&operation, stream);
-}
-
-/* No call waits for other ranks, so that a group needs nothing of its own. */
-int ncclGroupStart(void)
-{
-    return NCCL_OK;
-}
-
-int ncclGroupEnd(void)
-{
-    return NCCL_OK;
+    return message(&operation, stream);
 }
 
 int ncclRedOpCreatePreMulSum(int *reduction, void *scalar, int type, int residence,

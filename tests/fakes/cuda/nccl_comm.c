@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libnccl: communicators. Their processes are on one machine and share its monotonic clock. */
+#include "nccl_nvtx.h"
 #include "nccl_profiler.h"
 
 #include <fcntl.h>
@@ -108,7 +109,7 @@ static bool join(struct shared *shared, int ranks)
     return atomic_load(&shared->joined) >= (unsigned)ranks;
 }
 
-int ncclCommInitRank(struct comm **comm, int ranks, struct nccl_id id, int rank)
+static int make(struct comm **comm, int ranks, struct nccl_id id, int rank)
 {
     char name[NAME_BYTES];
     if (ranks < 1 || ranks > MOST_RANKS || rank < 0 || rank >= ranks) {
@@ -130,17 +131,36 @@ int ncclCommInitRank(struct comm **comm, int ranks, struct nccl_id id, int rank)
     return *comm != NULL ? NCCL_OK : NCCL_SYSTEM_ERROR;
 }
 
+static int make_annotated(const char *function, struct comm **comm, int ranks, struct nccl_id id,
+                          int rank)
+{
+    struct nccl_made made = {.function = function,
+                             .ranks = ranks,
+                             .rank = rank,
+                             .device = (int)sim_current_device()->index};
+    nccl_nvtx_push_made(&made);
+    int error = make(comm, ranks, id, rank);
+    made.hash = error == NCCL_OK ? (*comm)->hash : 0;
+    nccl_nvtx_pop_made(&made, error == NCCL_OK);
+    return error;
+}
+
+int ncclCommInitRank(struct comm **comm, int ranks, struct nccl_id id, int rank)
+{
+    return make_annotated("ncclCommInitRank", comm, ranks, id, rank);
+}
+
 int ncclCommInitRankConfig(struct comm **comm, int ranks, struct nccl_id id, int rank, void *config)
 {
     (void)config;
-    return ncclCommInitRank(comm, ranks, id, rank);
+    return make_annotated("ncclCommInitRankConfig", comm, ranks, id, rank);
 }
 
 int ncclCommInitRankScalable(struct comm **comm, int ranks, int rank, int count,
                              struct nccl_id *ids, void *config)
 {
     (void)config;
-    return count < 1 ? NCCL_INVALID_ARGUMENT : ncclCommInitRank(comm, ranks, ids[0], rank);
+    return count < 1 ? NCCL_INVALID_ARGUMENT : make(comm, ranks, ids[0], rank);
 }
 
 /* The ranks of one process need no name. */
@@ -180,8 +200,12 @@ int ncclCommFinalize(struct comm *comm)
 int ncclCommDestroy(struct comm *comm)
 {
     if (comm != NULL) {
+        struct nccl_made made = {"ncclCommDestroy", comm->hash, comm->ranks, comm->rank,
+                                 comm->device};
+        nccl_nvtx_push_made(&made);
         nccl_profiler_close(comm->profiler);
         comm->profiler = NULL;
+        nccl_nvtx_pop_made(&made, true);
     }
     return comm != NULL ? NCCL_OK : NCCL_INVALID_ARGUMENT;
 }

@@ -63,8 +63,6 @@ struct operation {
     bool has_come;
 };
 
-/* Queues the operation on the stream. */
-int nccl_launch(const struct operation *operation, void *stream);
 size_t nccl_bytes(int type, size_t count);
 /* Moves what has been sent to where it belongs; more than DATA_BYTES is not moved. */
 void nccl_move(const struct operation *operation, struct slot *slot);

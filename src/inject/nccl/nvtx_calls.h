@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NCCL's ranges of NVTX, in its domain "NCCL", as calls (calls.h): each function of NCCL is a
+ * range, and its arguments are a payload. NCCL 2.14 and 2.15 have ranges without payloads, 2.16
+ * to 2.24 payloads that do not name the communicator, and later ones all of it. Functions and
+ * arguments are found by their names, which all versions share; the layouts are those that NCCL
+ * registers.
+ *
+ * Any thread.
+ */
+#ifndef SS_INJECT_NCCL_NVTX_CALLS_H
+#define SS_INJECT_NCCL_NVTX_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inject/nvtx_abi.h"
+
+#define SS_NCCL_NVTX_DOMAIN "NCCL"
+
+/* A range begins, with the name `name`. true: it is recorded as a collective; false: it is a range
+ * as any other. */
+bool ss_nccl_nvtx_push(uint32_t domain, uint32_t name, const struct ss_nvtx_payload *payloads,
+                       size_t count);
+/* The innermost range ends; `payloads`: those of its end. Returns as the call that began it. */
+bool ss_nccl_nvtx_pop(uint32_t domain, const struct ss_nvtx_payload *payloads, size_t count);
+
+#endif
