@@ -125,6 +125,63 @@ def test_lines_of_the_program(record, tools, source_dir):
                for name, row in found.items())
 
 
+# --- several devices, and RCCL -------------------------------------------------------------------
+
+@pytest.mark.parametrize("fault", ["", "old"])
+def test_two_devices_in_a_process(record, fault):
+    """Each has its tracks, by its number among the GPUs; copies between them have both."""
+    recording = record(3, "devices", fault=fault)
+    assert recording.notes["gpu-kernels"] == recording.notes["gpu-launches"] == 21
+    assert recording.notes["gpu-kernels-without-launch"] == 0
+    gpus = [one for one in recording.devices if one["kind"] == "gpu"]
+    assert [one["number"] for one in gpus] == [0, 1]
+    assert [one.get("uuid") for one in gpus] == ([None, None] if fault else [
+        "GPU-10111213-1415-1617-1819-1a1b1c1d1e1f",
+        "GPU-20212223-2425-2627-2829-2a2b2c2d2e2f"])
+    kernels = {row["device"]: 0 for row in recording.rows("stream")}
+    for row in recording.rows("stream"):
+        kernels[row["device"]] += row["kernels"]
+    assert sorted(kernels.values()) == [3 * 3, 3 * 4]
+    between = [one for one in exported(recording) if one["name"].startswith("Memcpy PtoP")]
+    assert len(between) == 3 and {one["args"]["bytes"] for one in between} == {65536}
+
+
+@pytest.mark.parametrize("fault", ["", "old"])
+def test_arguments_of_rccl(record, fault):
+    """Kernels have what their calls were given; each communicator counts its calls."""
+    recording = record(3, "devices", fault=fault)
+    kernels = [one["args"] for one in exported(recording) if "ncclDevKernel" in one["name"]]
+    found = sorted((one["collective"], one["bytes"], one.get("reduction"), one["sequence"])
+                   for one in kernels)
+    assert found == sorted(
+        [("allreduce", 4000, "sum", 4 * i) for i in range(3)] +   # of the first device
+        [("allreduce", 4000, "sum", i) for i in range(3)] +       # of the second
+        [("alltoall", 100, None, 4 * i + 1) for i in range(3)] +  # not its messages
+        [("allreduce", 120, "max", 4 * i + 2) for i in range(3)])  # two of one kernel
+    assert {one["datatype"] for one in kernels} == {"float32", "int8"}
+    assert len({one["group"] for one in kernels}) == 1
+    calls = [one for one in exported(recording) if one["name"].startswith("nccl:")]
+    assert {one["name"] for one in calls} == {"nccl:AllReduce", "nccl:AllToAll"}
+    assert len(calls) == 3 * 5
+
+
+def test_communicators_of_rccl_have_the_same_name_on_all_ranks(record, stepscope):
+    """That of their id, or of the split that made them: not of an address."""
+    groups = []
+    for _ in range(2):
+        recording = record(2, "split")
+        rows = {one["args"]["payload"]: one["args"] for one in exported(recording)
+                if one["name"] == "nccl:AllReduce"}
+        assert set(rows) == {16, 32}  # of bfloat16
+        assert rows[16]["reduction"] == "avg" and "reduction" not in rows[32]
+        facts = json.loads(stepscope("info", recording.path, "--format", "json").stdout)["files"][0]
+        sizes = {one["name"]: one.get("size") for one in facts["groups"]}
+        assert len(sizes) == 2 and all(name.startswith("NCCL ") for name in sizes)
+        assert 4 in sizes.values()  # a split has ranks that this one does not know
+        groups.append(sizes)
+    assert groups[0] == groups[1]
+
+
 def test_levels(record):
     light = record(2, options=["--gpu", "light"])
     assert light.source["reason"].startswith("10 kernels, 4 copies, 0 memsets and 14 calls ")

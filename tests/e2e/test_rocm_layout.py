@@ -51,10 +51,11 @@ def assertions(headers):
     layout = (ROOT / "src/inject/rocm/rocm_layout.def").read_text()
     records = re.findall(r"^SS_ROCM_RECORD\((\w+), (\w+), (\d+)\)", layout, re.M)
     fields = re.findall(r"^SS_ROCM_FIELD\((\w+), \w+, ([\w.]+), (\w+), (\d+)\)", layout, re.M)
-    assert len(records) == 7 and len(fields) > 50
+    assert len(records) == 8 and len(fields) > 50
     is_new = "ancestor" in headers
-    left_out = {"old_call" if is_new else "call"} | (set() if "rocprofiler_hip_stream_op" in headers
-                                                     else {"stream"})
+    left_out = {"old_call" if is_new else "call"}
+    left_out |= set() if "rocprofiler_hip_stream_op" in headers else {"stream"}
+    left_out |= set() if "rocprofiler_uuid_t" in headers else {"long_agent"}
     types = {record: vendor for record, vendor, _ in records if record not in left_out}
     for name in ("fwd", "agent", "buffer_tracing", "callback_tracing", "registration",
                  "external_correlation"):
@@ -81,8 +82,32 @@ def assertions(headers):
     for ours, theirs, members in structs:
         for our, their in members.items():
             yield f'_Static_assert(offsetof({ours}, {our}) == offsetof({theirs}, {their}), "{their}");'
+    yield from assertions_of_rccl()
     for ours, our, their in FAKE_MEMBERS:
         yield f'_Static_assert(offsetof({ours}, {our}) == offsetof({FAKE[ours]}, {their}), "{their}");'
+
+
+def assertions_of_rccl():
+    """The arguments that a callback gets of a call of RCCL."""
+    data = "rocprofiler_callback_tracing_rccl_api_data_t"
+    layout = (ROOT / "src/inject/rocm/rccl_layout.def").read_text()
+    calls = re.findall(r"^SS_RCCL_CALL\((\w+), \w+, (\w+), (\d+), (\d+), (\d+), (\d+)\)", layout, re.M)
+    members = re.findall(r"^SS_RCCL_MEMBER\(\w+, ([\w.]+), ([\w ]+), (\d+)\)", layout, re.M)
+    assert len(calls) == 10 and len(members) == 13
+    yield "struct ss_rccl_id { unsigned char bytes[128]; };"
+    for function, count, *offsets in calls:
+        for member, offset, size in zip((count, "datatype", "op", "comm"), offsets, (8, 4, 4, 8)):
+            if offset != "0":
+                yield f'_Static_assert(offsetof({data}, args.{function}.{member}) == {offset}, "{function}");'
+                yield (f'_Static_assert(sizeof((({data} *)0)->args.{function}.{member}) == {size}, '
+                       f'"{function}.{member}");')
+    for member, kind, offset in members:
+        yield f'_Static_assert(offsetof({data}, args.{member}) == {offset}, "{member}");'
+        yield f'_Static_assert(sizeof((({data} *)0)->args.{member}) == sizeof({kind}), "{member}");'
+    for member in ("ncclAllReduce.comm", "ncclAllToAll.comm", "ncclSend.peer", "ncclCommInitRank.commId",
+                   "ncclCommInitAll.ndev", "ncclCommSplit.newcomm"):  # of the fake
+        yield (f'_Static_assert(offsetof(rccl_data, args.{member}) == offsetof({data}, args.{member}), '
+               f'"the fake: {member}");')
 
 
 def check(tmp_path, folders):

@@ -19,6 +19,8 @@ struct communicator {
     uint32_t ranks_here;
     bool is_shared; /* several ranks are in this process */
     int64_t next;   /* number of the next collective */
+    uint64_t hash;  /* the same on all ranks; 0: unknown */
+    uint32_t splits;
 };
 
 static struct {
@@ -54,7 +56,7 @@ static struct communicator *add(uint64_t number, uint64_t hash)
         added = &nccl.communicators[nccl.end++];
     }
     if (added != NULL) {
-        *added = (struct communicator){.number = number};
+        *added = (struct communicator){.number = number, .hash = hash};
     }
     if (added != NULL && hash != 0) { /* as the profiler interface's (operations.c) */
         snprintf(text, sizeof text, "NCCL %016" PRIx64, hash);
@@ -86,6 +88,31 @@ static void make_numbered(const struct ss_nccl_made *made)
         of->size = made->size != 0 ? made->size : of->size;
         of->ranks_here += made->ranks_here;
         of->is_shared |= of->ranks_here > 1;
+    }
+}
+
+/* All ranks split in the same order. */
+static uint64_t hash_of_split(struct communicator *parent, int32_t colour)
+{
+    uint64_t hash = parent->hash;
+    uint64_t parts[] = {++parent->splits, (uint32_t)colour};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        hash = (hash ^ parts[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    return hash != 0 ? hash : 1;
+}
+
+void ss_nccl_split(uint64_t parent, int32_t colour, uint64_t made)
+{
+    pthread_mutex_lock(&nccl.lock);
+    struct communicator *of = parent != 0 ? find(parent) : NULL;
+    uint64_t hash = of != NULL && of->hash != 0 ? hash_of_split(of, colour) : 0;
+    pthread_mutex_unlock(&nccl.lock);
+    struct ss_nccl_made part = {
+        .communicator = made, .hash = hash, .ranks_here = 1, .device = UNKNOWN_DEVICE};
+    if (made != 0) {
+        ss_nccl_made(&part);
     }
 }
 
@@ -190,6 +217,12 @@ bool ss_nccl_call_begin(const struct ss_nccl_call *call)
         return false;
     }
     begin_launches(thread);
+    if (thread->calls > 0) {
+        if (thread->calls++ < SS_NCCL_OPEN) {
+            thread->ranges[thread->calls - 1] = 0;
+        }
+        return false;
+    }
     struct ss_nccl_operation operation = operation_of(call);
     bool is_of_torch =
         !call->is_message && ss_nccl_take_torch_call(operation.size, operation.bytes, &of_torch);
@@ -201,7 +234,7 @@ bool ss_nccl_call_begin(const struct ss_nccl_call *call)
     } else {
         thread->has_lost = true;
     }
-    if (thread->calls < SS_NCCL_OPEN) {
+    if (thread->calls == 0) {
         uint32_t name = is_of_torch ? 0 : ss_nccl_event_name("nccl:", call->function);
         thread->ranges[thread->calls] = is_of_torch ? 0 : ss_nccl_begin_range(name, &operation);
     }

@@ -14,6 +14,8 @@
  * The number of an operation in its communicator is how many were called before it. It is unknown
  * (-1) if several ranks of one communicator are in this process, as calls do not name the rank.
  *
+ * A call within another is a part of it: what RCCL does by messages is no message of the program.
+ *
  * Any thread; a lock is held for a moment. Nothing is allocated.
  */
 #ifndef SS_INJECT_NCCL_CALLS_H
@@ -33,7 +35,7 @@ struct ss_nccl_call {
 };
 
 /* Returns whether the call is recorded as a range; false: a call of torch.distributed stands for
- * it. */
+ * it, or the call that it is within. */
 bool ss_nccl_call_begin(const struct ss_nccl_call *call);
 void ss_nccl_call_end(void);
 
@@ -51,6 +53,8 @@ struct ss_nccl_made {
     int64_t device;        /* -1: unknown */
 };
 void ss_nccl_made(const struct ss_nccl_made *made);
+/* A communicator was split, which all of its ranks do: `made` is the part of this rank; 0: none. */
+void ss_nccl_split(uint64_t parent, int32_t colour, uint64_t made);
 /* One rank of it. */
 void ss_nccl_gone(uint64_t communicator);
 

@@ -27,6 +27,7 @@
 #include "inject/nccl/operations.h"
 #include "inject/rocm/entities.h"
 #include "inject/rocm/launches.h"
+#include "inject/rocm/rccl.h"
 #include "inject/rocm/records.h"
 #include "inject/rocm/tool.h"
 
@@ -44,7 +45,7 @@ static struct {
     uint32_t version;
     const void *caller;
     struct ss_cupti_settings settings;
-    uint64_t names, work, buffer; /* contexts: of loaded kernels, always on; of work */
+    uint64_t names, work, buffer; /* contexts: of loaded kernels and RCCL, always on; of work */
     uint32_t kinds[SS_ROCM_AGENT + 1];
     bool has_streams;
     pthread_mutex_t lock; /* of the next members */
@@ -273,9 +274,14 @@ static bool observe_streams(void)
 static uint32_t configure_callbacks(void)
 {
     static struct ss_rocm_subject symbols = {.observe = observe_symbol},
-                                  calls = {.observe = ss_rocm_observe_call};
+                                  calls = {.observe = ss_rocm_observe_call},
+                                  rccl = {.observe = ss_rccl_observe};
     operations.count = 0;
     observe(&symbols, collector.names, "CODE_OBJECT");
+    ss_rccl_list(&collector.rocm, &operations);
+    if (operations.count > 0) { /* always: calls are counted */
+        observe(&rccl, collector.names, "RCCL_API");
+    }
     ss_rocm_calls_list_launches(&operations);
     if (operations.count > 0) {
         observe(&calls, collector.work, "HIP_RUNTIME_API");

@@ -123,13 +123,18 @@ static enum ss_cupti_decoded decode_call(const void *bytes, bool is_old, enum ss
                                                                 : SS_CUPTI_DECODED;
 }
 
-static enum ss_cupti_decoded decode_agent(const void *bytes, struct ss_cupti_event *event)
+static enum ss_cupti_decoded decode_agent(const void *bytes, size_t size,
+                                          struct ss_cupti_event *event)
 {
     struct ss_device_device_message *device = &event->message.device;
     event->bytes = sizeof *device;
     *device = (struct ss_device_device_message){.head.kind = SS_DEVICE_DEVICE,
                                                 .memory_bytes = ss_rocm_agent_memory(bytes),
                                                 .multiprocessors = ss_rocm_agent_units(bytes)};
+    if (size >= SS_ROCM_long_agent_BYTES) {
+        struct ss_rocm_uuid uuid = ss_rocm_long_agent_uuid(bytes);
+        memcpy(device->uuid, uuid.bytes, sizeof device->uuid);
+    }
     event->agent = ss_rocm_agent_agent(bytes);
     event->name = ss_rocm_agent_product(bytes);
     return SS_CUPTI_DECODED;
@@ -160,7 +165,7 @@ enum ss_cupti_decoded ss_rocm_decode(const void *record, size_t bytes, struct ss
     case SS_ROCM_COPY:
         return decode_copy(payload, event);
     case SS_ROCM_AGENT:
-        return decode_agent(payload, event);
+        return decode_agent(payload, size, event);
     default:
         return decode_call(payload, size < SS_ROCM_call_BYTES, (enum ss_rocm_what)head.what, event);
     }

@@ -111,6 +111,11 @@ typedef uint32_t ss_rocm_on_agents(int version, const void **agents, size_t coun
     X(configure_external_correlation_id_request_service, uint64_t context, const uint32_t *kinds,  \
       size_t count, ss_rocm_on_request *callback, void *data)
 
+/* rocprofiler_uuid_t */
+struct ss_rocm_uuid {
+    uint8_t bytes[16];
+};
+
 /* --- records ---------------------------------------------------------------------------------- */
 
 /* SS_ROCM_<record>_BYTES: how much of the record is read. ss_rocm_<record>_<field>(record) reads a

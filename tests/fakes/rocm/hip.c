@@ -24,7 +24,7 @@ enum { MOST_STREAMS = 64, MOST_KERNELS = 256, LAUNCH_NS = 4000, KERNEL_NS = 3000
 static struct {
     void (*begin)(void);
     uint64_t (*now)(void);
-    void (*enter)(open_call *call, enum domain domain, const char *name);
+    void (*enter)(open_call *call, enum domain domain, const char *name, void *payload);
     void (*leave)(open_call *call);
     void (*symbol)(uint64_t kernel, const char *name, uint32_t group_bytes, uint32_t vgprs,
                    uint32_t accumulators);
@@ -177,12 +177,17 @@ static void wait_for_all(void)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-static void enter(open_call *call, enum domain domain, const char *name)
+static void enter_with(open_call *call, enum domain domain, const char *name, void *payload)
 {
     begin();
     if (sdk.enter != NULL) {
-        sdk.enter(call, domain, name);
+        sdk.enter(call, domain, name, payload);
     }
+}
+
+static void enter(open_call *call, enum domain domain, const char *name)
+{
+    enter_with(call, domain, name, NULL);
 }
 
 static int leave(open_call *call)
@@ -300,6 +305,24 @@ EXPORT int hipMemcpyAsync(void *to, const void *from, size_t bytes, int kind, vo
     return copy("hipMemcpyAsync", to, from, bytes, kind, stream);
 }
 
+EXPORT int hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                              size_t bytes, void *stream)
+{
+    open_call call;
+    enter(&call, OF_HIP, "hipMemcpyPeerAsync");
+    struct work *work = calloc(1, sizeof *work);
+    set_stream(number_of(stream), PHASE_ENTER);
+    work->of = sdk.queue != NULL ? sdk.queue(1) : (queued){0};
+    set_stream(number_of(stream), PHASE_EXIT);
+    memmove(to, from, bytes);
+    work->direction = 4;
+    work->from = FIRST_GPU_AGENT + (uint64_t)from_device;
+    work->to = FIRST_GPU_AGENT + (uint64_t)to_device;
+    work->bytes = bytes;
+    queue_work(work, number_of(stream), 2000 + bytes / 16);
+    return leave(&call);
+}
+
 EXPORT int hipMalloc(void **memory, size_t bytes)
 {
     open_call call;
@@ -378,19 +401,135 @@ EXPORT int hipStreamEndCapture(void *stream, void **graph)
 
 /* --- RCCL ------------------------------------------------------------------------------------- */
 
-EXPORT int ncclAllReduce(const void *from, void *to, size_t count, int type, int operation,
-                         void *communicator, void *stream)
+enum { MOST_QUEUED = 64 };
+
+/* Of this thread: the kernels that the open group will launch. */
+static _Thread_local struct {
+    int depth, count;
+    void *communicators[MOST_QUEUED], *streams[MOST_QUEUED];
+} group;
+
+static void launch_collective(void *stream)
 {
     static const void *kernel;
-    open_call call;
-    (void)type;
-    (void)operation;
-    (void)communicator;
     if (kernel == NULL) {
         kernel = fake_hip_kernel("_Z22ncclDevKernel_Generic_v.kd", 1024, 96, 0);
     }
-    enter(&call, OF_RCCL, "ncclAllReduce");
-    memmove(to, from, count);
     hipLaunchKernel(kernel, (hip_dim3){4, 1, 1}, (hip_dim3){256, 1, 1}, NULL, 0, stream);
+}
+
+static void queue_collective(void *communicator, void *stream)
+{
+    if (group.depth == 0) {
+        launch_collective(stream);
+    } else if (group.count < MOST_QUEUED) {
+        group.communicators[group.count] = communicator;
+        group.streams[group.count++] = stream;
+    }
+}
+
+EXPORT int ncclGroupStart(void)
+{
+    open_call call;
+    rccl_data data = {.size = sizeof data};
+    enter_with(&call, OF_RCCL, "ncclGroupStart", &data);
+    group.depth++;
+    return leave(&call);
+}
+
+/* One kernel for what follows each other on a communicator. */
+EXPORT int ncclGroupEnd(void)
+{
+    open_call call;
+    rccl_data data = {.size = sizeof data};
+    enter_with(&call, OF_RCCL, "ncclGroupEnd", &data);
+    group.depth--;
+    for (int i = 0; group.depth == 0 && i < group.count; i++) {
+        if (i == 0 || group.communicators[i] != group.communicators[i - 1]) {
+            launch_collective(group.streams[i]);
+        }
+    }
+    group.count = group.depth == 0 ? 0 : group.count;
+    return leave(&call);
+}
+
+EXPORT int ncclAllReduce(const void *from, void *to, size_t count, int type, int operation,
+                         void *communicator, void *stream)
+{
+    open_call call;
+    rccl_data data = {sizeof data,
+                      {.ncclAllReduce = {from, to, count, type, operation, communicator, stream}},
+                      0};
+    enter_with(&call, OF_RCCL, "ncclAllReduce", &data);
+    memmove(to, from, count);
+    queue_collective(communicator, stream);
+    return leave(&call);
+}
+
+static int send(const void *from, size_t count, int type, int peer, void *communicator,
+                void *stream)
+{
+    open_call call;
+    rccl_data data = {
+        sizeof data, {.ncclSend = {from, count, type, peer, communicator, stream}}, 0};
+    enter_with(&call, OF_RCCL, "ncclSend", &data);
+    queue_collective(communicator, stream);
+    return leave(&call);
+}
+
+/* By messages, as RCCL's. */
+EXPORT int ncclAllToAll(const void *from, void *to, size_t count, int type, void *communicator,
+                        void *stream)
+{
+    open_call call;
+    rccl_data data = {
+        sizeof data, {.ncclAllToAll = {from, to, count, type, communicator, stream}}, 0};
+    enter_with(&call, OF_RCCL, "ncclAllToAll", &data);
+    ncclGroupStart();
+    for (int i = 0; i < GPUS; i++) {
+        send(from, count, type, i, communicator, stream);
+    }
+    ncclGroupEnd();
+    return leave(&call);
+}
+
+EXPORT int ncclCommInitAll(void **communicators, int count, const int *devices)
+{
+    static char made[MOST_STREAMS];
+    static int made_count;
+    open_call call;
+    rccl_data data = {sizeof data, {.ncclCommInitAll = {communicators, count, devices}}, 0};
+    enter_with(&call, OF_RCCL, "ncclCommInitAll", &data);
+    for (int i = 0; i < count; i++) {
+        communicators[i] = &made[made_count++ % MOST_STREAMS];
+    }
+    return leave(&call);
+}
+
+EXPORT int ncclCommInitRank(void **communicator, int ranks, rccl_unique_id id, int rank)
+{
+    open_call call;
+    rccl_data data = {sizeof data, {.ncclCommInitRank = {communicator, ranks, {{0}}, rank}}, 0};
+    memcpy(&data.args.ncclCommInitRank.commId, &id, sizeof id);
+    enter_with(&call, OF_RCCL, "ncclCommInitRank", &data);
+    *communicator = malloc(1);
+    return leave(&call);
+}
+
+EXPORT int ncclCommSplit(void *parent, int colour, int key, void **communicator, void *config)
+{
+    open_call call;
+    rccl_data data = {
+        sizeof data, {.ncclCommSplit = {parent, colour, key, communicator, config}}, 0};
+    enter_with(&call, OF_RCCL, "ncclCommSplit", &data);
+    *communicator = colour >= 0 ? malloc(1) : NULL;
+    return leave(&call);
+}
+
+EXPORT int ncclCommDestroy(void *communicator)
+{
+    open_call call;
+    rccl_data data = {sizeof data, {.ncclCommDestroy = {communicator}}, 0};
+    enter_with(&call, OF_RCCL, "ncclCommDestroy", &data);
     return leave(&call);
 }

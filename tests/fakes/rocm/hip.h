@@ -20,6 +20,8 @@ int hipLaunchKernel(const void *function, hip_dim3 grid, hip_dim3 block, void **
 int hipGraphLaunch(void *graph, void *stream);
 int hipMemcpy(void *to, const void *from, size_t bytes, int kind);
 int hipMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *stream);
+int hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                       void *stream);
 int hipMalloc(void **memory, size_t bytes);
 int hipFree(void *memory);
 int hipGetDevice(int *current);
@@ -29,7 +31,20 @@ int hipStreamSynchronize(void *stream);
 int hipDeviceSynchronize(void);
 int hipStreamBeginCapture(void *stream, int mode);
 int hipStreamEndCapture(void *stream, void **graph);
+
+typedef struct {
+    char bytes[128];
+} rccl_unique_id;
+
 int ncclAllReduce(const void *from, void *to, size_t count, int type, int operation,
                   void *communicator, void *stream);
+int ncclAllToAll(const void *from, void *to, size_t count, int type, void *communicator,
+                 void *stream);
+int ncclGroupStart(void);
+int ncclGroupEnd(void);
+int ncclCommInitAll(void **communicators, int count, const int *devices);
+int ncclCommInitRank(void **communicator, int ranks, rccl_unique_id id, int rank);
+int ncclCommSplit(void *parent, int colour, int key, void **communicator, void *config);
+int ncclCommDestroy(void *communicator);
 
 #endif

@@ -106,9 +106,13 @@ static const char *const hip_names[] = {"hipMalloc",
                                         "hipDeviceSynchronize",
                                         "hipStreamBeginCapture",
                                         "hipStreamEndCapture",
-                                        "hipLaunchHostFunc"};
+                                        "hipLaunchHostFunc",
+                                        "hipMemcpyPeerAsync"};
 static const char *const compiler_names[] = {"__hipPushCallConfiguration", "__hipRegisterFunction"};
-static const char *const rccl_names[] = {"ncclGetVersion", "ncclAllReduce", "ncclBroadcast"};
+static const char *const rccl_names[] = {"ncclGetVersion", "ncclAllReduce",   "ncclBroadcast",
+                                         "ncclAllToAll",   "ncclSend",        "ncclGroupStart",
+                                         "ncclGroupEnd",   "ncclCommInitAll", "ncclCommInitRank",
+                                         "ncclCommSplit",  "ncclCommDestroy"};
 #define COUNT_OF(list) ((int)(sizeof(list) / sizeof *(list)))
 
 static const struct {
@@ -488,6 +492,9 @@ static agent_data agent(uint64_t id, bool is_gpu, int number)
     made.units = is_gpu ? 304 : 0;
     made.architecture = is_gpu ? 90402 : 0;
     made.memory = is_gpu ? UINT64_C(206141652992) : 0;
+    for (uint8_t i = 0; is_gpu && i < sizeof made.uuid; i++) {
+        made.uuid[i] = (uint8_t)(0x10 * (number + 1) + i);
+    }
     return made;
 }
 
@@ -538,12 +545,13 @@ static void call_all(enum domain domain, int32_t operation, uint32_t phase, uint
 
 static _Thread_local uint64_t current; /* id of the call that is open on this thread */
 
-void fake_sdk_enter(open_call *call, enum domain domain, const char *name)
+void fake_sdk_enter(open_call *call, enum domain domain, const char *name, void *payload)
 {
-    *call = (open_call){.domain = domain, .name = name, .begin = fake_sdk_now()};
+    *call =
+        (open_call){.domain = domain, .name = name, .begin = fake_sdk_now(), .payload = payload};
     call->id = __atomic_add_fetch(&ids, 1, __ATOMIC_RELAXED);
     current = call->id;
-    call_all(domain, operation_of(domain, name), PHASE_ENTER, call->id, NULL, call->user);
+    call_all(domain, operation_of(domain, name), PHASE_ENTER, call->id, payload, call->user);
 }
 
 static void put_call(uint64_t buffer, uint32_t kind, int32_t operation, const open_call *call)
@@ -564,7 +572,7 @@ void fake_sdk_leave(open_call *call)
 {
     int32_t operation = operation_of(call->domain, call->name);
     uint32_t kind = kind_of(false, domains[call->domain].kind);
-    call_all(call->domain, operation, PHASE_EXIT, call->id, NULL, call->user);
+    call_all(call->domain, operation, PHASE_EXIT, call->id, call->payload, call->user);
     pthread_mutex_lock(&lock);
     for (uint64_t i = 1; kind != 0 && i <= context_count; i++) {
         const buffer_service *service = &contexts[i].buffers[kind];

@@ -111,6 +111,59 @@ typedef struct {
     uint8_t uuid[16];
 } agent_data;
 
+/* Of a callback at a call of RCCL: the arguments, as far as the fake has the functions, and room
+ * for those of the others. */
+typedef struct {
+    char internal[128];
+} rccl_id;
+typedef struct {
+    uint64_t size;
+    union {
+        struct {
+            const void *sendbuff;
+            void *recvbuff;
+            size_t count;
+            int datatype, op;
+            void *comm, *stream;
+        } ncclAllReduce;
+        struct {
+            const void *sendbuff;
+            void *recvbuff;
+            size_t count;
+            int datatype;
+            void *comm, *stream;
+        } ncclAllToAll;
+        struct {
+            const void *sendbuff;
+            size_t count;
+            int datatype, peer;
+            void *comm, *stream;
+        } ncclSend;
+        struct {
+            void **newcomm;
+            int nranks;
+            rccl_id commId;
+            int myrank;
+        } ncclCommInitRank;
+        struct {
+            void **comms;
+            int ndev;
+            const int *devlist;
+        } ncclCommInitAll;
+        struct {
+            void *comm;
+            int color, key;
+            void **newcomm;
+            void *config;
+        } ncclCommSplit;
+        struct {
+            void *comm;
+        } ncclCommDestroy;
+        uint64_t others[24];
+    } args;
+    uint64_t retval;
+} rccl_data;
+
 typedef struct {
     uint32_t category, kind;
     void *payload;
@@ -137,6 +190,7 @@ typedef struct {
     uint64_t begin;
     enum domain domain;
     const char *name;
+    void *payload; /* of its callbacks */
 } open_call;
 
 /* Work that was queued: who wants a record of it. */
@@ -148,7 +202,7 @@ typedef struct {
 
 void fake_sdk_begin(void); /* loads the tools, once */
 uint64_t fake_sdk_now(void);
-void fake_sdk_enter(open_call *call, enum domain domain, const char *name);
+void fake_sdk_enter(open_call *call, enum domain domain, const char *name, void *payload);
 void fake_sdk_leave(open_call *call);
 void fake_sdk_symbol(uint64_t kernel, const char *name, uint32_t group_bytes, uint32_t vgprs,
                      uint32_t accumulators);
