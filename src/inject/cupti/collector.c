@@ -9,18 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "annot/define.h"
-#include "annot/facts.h"
 #include "annot/first.h"
 #include "annot/process.h"
 #include "annot/schedule.h"
 #include "annot/stamp.h"
-#include "annot/training.h"
-#include "base/env.h"
 #include "base/shared_names.h"
 #include "base/thread.h"
+#include "inject/cupti/collecting.h"
 #include "inject/cupti/counters.h"
-#include "inject/cupti/kinds.h"
 #include "inject/cupti/launch_stack.h"
 #include "inject/cupti/launches.h"
 #include "inject/cupti/pool.h"
@@ -41,12 +37,10 @@ enum {
     TEXT_BYTES = 512
 };
 
-/* `owner` publishes the rest; a forked child is not it. */
 static struct {
-    _Atomic pid_t owner;
+    struct ss_collecting collecting;
     pid_t user; /* for the callback */
     struct ss_cupti cupti;
-    struct ss_cupti_settings settings;
     pthread_mutex_t lock; /* of the next members */
     void *subscriber;     /* NULL: not subscribed */
     bool is_registered;   /* CUPTI delivers buffers to us */
@@ -55,28 +49,20 @@ static struct {
     uint32_t yields;
     bool has_failed;
     _Atomic bool is_measuring; /* hardware counters, of a step */
-    _Atomic bool follows;      /* a schedule: records only in windows */
-    _Atomic unsigned action;
 } collector = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_owner(void)
 {
-    return atomic_load_explicit(&collector.owner, memory_order_acquire) == ss_process_pid();
+    return ss_collecting_is_owner(&collector.collecting);
 }
 
 /* --- facts ------------------------------------------------------------------------------------ */
-
-static void set_fact(const char *key, const char *text)
-{
-    struct ss_event_value value = {ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME};
-    ss_fact_set(ss_define_name(key, strlen(key)), value);
-}
 
 static void fail(const char *problem)
 {
     collector.has_failed = true;
     ss_nccl_want_channels(true);
-    set_fact(ss_fact_gpu_problem, problem);
+    ss_collecting_set_fact(ss_fact_gpu_problem, problem);
     ss_cupti_writer_set_state(SS_DEVICE_REFUSED);
 }
 
@@ -85,10 +71,10 @@ static void describe(void)
     char text[TEXT_BYTES + 200];
     const char *frames = ss_launch_stack_problem();
     snprintf(text, sizeof text, "%s, API version %u, level %s%s%s%s", collector.cupti.path,
-             collector.cupti.version, ss_cupti_level_name(collector.settings.level),
+             collector.cupti.version, ss_cupti_level_name(collector.collecting.settings.level),
              ss_cupti_writer_is_calibrated() ? ", its own clock" : "",
              frames[0] != '\0' ? "; " : "", frames);
-    set_fact(ss_fact_gpu_collector, text);
+    ss_collecting_set_fact(ss_fact_gpu_collector, text);
 }
 
 /* --- buffers ---------------------------------------------------------------------------------- */
@@ -180,9 +166,10 @@ static bool subscribe(void)
     }
     collector.subscriber = NULL;
     if (result == SS_CUPTI_OTHER_SUBSCRIBER && collector.has_yielded) {
-        set_fact(ss_fact_gpu_paused,
-                 "another profiler, which stays subscribed to CUPTI: since then launches have no "
-                 "lines");
+        ss_collecting_set_fact(
+            ss_fact_gpu_paused,
+            "another profiler, which stays subscribed to CUPTI: since then launches have no "
+            "lines");
         return true;
     }
     fail_to_subscribe(result);
@@ -240,12 +227,12 @@ static void turn_on(void)
     separate();
     bool has_callbacks = collector.subscriber != NULL;
     ss_launches_stand_for_calls(has_callbacks &&
-                                (collector.settings.level < SS_CUPTI_DEFAULT ||
+                                (collector.collecting.settings.level < SS_CUPTI_DEFAULT ||
                                  collector.cupti.ActivityEnableRuntimeApi != NULL));
     if (ss_cupti_counters_are_of_kernels()) {
         ss_cupti_enable_entities(&collector.cupti);
-    } else if (!ss_cupti_enable_kinds(&collector.cupti, collector.settings.level, has_callbacks,
-                                      problem, sizeof problem)) {
+    } else if (!ss_cupti_enable_kinds(&collector.cupti, collector.collecting.settings.level,
+                                      has_callbacks, problem, sizeof problem)) {
         fail(problem);
         return;
     }
@@ -262,7 +249,7 @@ static void turn_off(void)
         ss_launches_enable(&collector.cupti, collector.subscriber, false);
         ss_cupti_tee_enable_callbacks();
     }
-    ss_cupti_disable_kinds(&collector.cupti, collector.settings.level);
+    ss_cupti_disable_kinds(&collector.cupti, collector.collecting.settings.level);
     separate();
     collector.is_on = false;
     ss_cupti_pool_wake();
@@ -270,21 +257,15 @@ static void turn_off(void)
 
 static bool is_wanted(void)
 {
-    bool is_open = (atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed) &
-                    SS_RING_GATE_ALL) != 0;
-    unsigned action = atomic_load_explicit(&collector.action, memory_order_relaxed);
-    return is_open && collector.yields == 0 && !collector.has_failed &&
+    return ss_collecting_is_recorded() && collector.yields == 0 && !collector.has_failed &&
            !atomic_load_explicit(&collector.is_measuring, memory_order_relaxed) &&
-           (!atomic_load_explicit(&collector.follows, memory_order_relaxed) ||
-            action >= SS_SCHEDULE_WARMUP);
+           ss_collecting_has_come_to(&collector.collecting, SS_SCHEDULE_WARMUP);
 }
 
 /* What is collected to warm up is left out. */
 static bool is_recording(void)
 {
-    return collector.is_on &&
-           (!atomic_load_explicit(&collector.follows, memory_order_relaxed) ||
-            atomic_load_explicit(&collector.action, memory_order_relaxed) >= SS_SCHEDULE_RECORD);
+    return collector.is_on && ss_collecting_has_come_to(&collector.collecting, SS_SCHEDULE_RECORD);
 }
 
 /* Returns whether CUPTI is in use. */
@@ -308,15 +289,11 @@ static bool update(void)
 
 static bool may_measure(void)
 {
-    bool is_open = (atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed) &
-                    SS_RING_GATE_ALL) != 0;
-    unsigned action = atomic_load_explicit(&collector.action, memory_order_relaxed);
     pthread_mutex_lock(&collector.lock);
     bool is_ours = collector.yields == 0 && !collector.has_failed;
     pthread_mutex_unlock(&collector.lock);
-    return is_open && is_ours && is_owner() &&
-           (!atomic_load_explicit(&collector.follows, memory_order_relaxed) ||
-            action >= SS_SCHEDULE_RECORD);
+    return ss_collecting_is_recorded() && is_ours && is_owner() &&
+           ss_collecting_has_come_to(&collector.collecting, SS_SCHEDULE_RECORD);
 }
 
 static void measures(bool is_one)
@@ -327,10 +304,7 @@ static void measures(bool is_one)
 
 static void on_window(unsigned action)
 {
-    if (is_owner()) {
-        atomic_store_explicit(&collector.follows, true, memory_order_relaxed);
-        atomic_store_explicit(&collector.action, action, memory_order_relaxed);
-        ss_cupti_writer_set_window(action >= SS_SCHEDULE_RECORD);
+    if (ss_collecting_enter_window(&collector.collecting, action)) {
         update();
     }
 }
@@ -341,10 +315,10 @@ static void restore_kind(int kind)
     char problem[TEXT_BYTES];
     pthread_mutex_lock(&collector.lock);
     if (!collector.is_on ||
-        !ss_cupti_is_wanted(&collector.cupti, collector.settings.level, kind, 0)) {
+        !ss_cupti_is_wanted(&collector.cupti, collector.collecting.settings.level, kind, 0)) {
         collector.cupti.ActivityDisable(kind);
     } else if (!ss_cupti_tee_is_active()) { /* its functions, too, are as we want them */
-        ss_cupti_enable_kinds(&collector.cupti, collector.settings.level,
+        ss_cupti_enable_kinds(&collector.cupti, collector.collecting.settings.level,
                               collector.subscriber != NULL, problem, sizeof problem);
     }
     pthread_mutex_unlock(&collector.lock);
@@ -353,7 +327,8 @@ static void restore_kind(int kind)
 /* Libraries that call CUPTI may have been loaded since. */
 static bool is_beside(void)
 {
-    return collector.settings.is_tee && (ss_cupti_tee_is_connected() || ss_cupti_tee_connect());
+    return collector.collecting.settings.is_tee &&
+           (ss_cupti_tee_is_connected() || ss_cupti_tee_connect());
 }
 
 void ss_cupti_yield(const char *to)
@@ -377,7 +352,7 @@ void ss_cupti_yield(const char *to)
         collector.has_yielded = true;
         ss_nccl_want_channels(true);
         ss_cupti_writer_set_state(SS_DEVICE_PAUSED);
-        set_fact(ss_fact_gpu_paused, to);
+        ss_collecting_set_fact(ss_fact_gpu_paused, to);
     }
     pthread_mutex_unlock(&collector.lock);
 }
@@ -395,22 +370,18 @@ void ss_cupti_resume(void)
 
 /* --- counters of devices over time ------------------------------------------------------------ */
 
-static bool is_recorded(void)
-{
-    return (atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed) &
-            SS_RING_GATE_ALL) != 0;
-}
-
 static void describe_samples(const char *text, bool is_problem)
 {
-    set_fact(is_problem ? ss_fact_gpu_samples_problem : ss_fact_gpu_samples, text);
+    ss_collecting_set_fact(is_problem ? ss_fact_gpu_samples_problem : ss_fact_gpu_samples, text);
 }
 
 static void start_sampling(void)
 {
-    static const struct ss_cupti_sampling_hooks hooks = {is_recorded, describe_samples};
-    if (collector.settings.sample_ns > 0 &&
-        !ss_cupti_samples_start(&collector.cupti, collector.settings.sample_ns, &hooks)) {
+    static const struct ss_cupti_sampling_hooks hooks = {ss_collecting_is_recorded,
+                                                         describe_samples};
+    if (collector.collecting.settings.sample_ns > 0 &&
+        !ss_cupti_samples_start(&collector.cupti, collector.collecting.settings.sample_ns,
+                                &hooks)) {
         describe_samples("the sampler's thread cannot be created: too many threads", true);
     }
 }
@@ -437,38 +408,27 @@ static void on_exit_of_program(void)
     ss_cupti_writer_end(MOST_IDLE_MS);
 }
 
-static bool follows_schedule(void)
-{
-    const char *schedule = ss_env_get(SS_ENV_STEPSCOPE_SCHEDULE);
-    return (schedule != NULL && schedule[0] != '\0') ||
-           atomic_load_explicit(&ss_process_header->scheduled, memory_order_relaxed) > 0;
-}
-
 static void start(void)
 {
     char problem[TEXT_BYTES];
     collector.user = ss_process_pid();
     if (!ss_cupti_writer_is_free(problem, sizeof problem) ||
         !ss_cupti_load(&collector.cupti, problem, sizeof problem)) {
-        set_fact(ss_fact_gpu_problem, problem);
+        ss_collecting_set_fact(ss_fact_gpu_problem, problem);
         return;
     }
     ss_cupti_tee_init(&collector.cupti, restore_kind);
-    ss_cupti_pool_init(collector.cupti.version >= NONE_TAKEN_FROM, collector.settings.buffers);
-    ss_launches_init(&collector.cupti, collector.settings.level >= SS_CUPTI_FULL);
+    ss_cupti_pool_init(collector.cupti.version >= NONE_TAKEN_FROM,
+                       collector.collecting.settings.buffers);
+    ss_launches_init(&collector.cupti, collector.collecting.settings.level >= SS_CUPTI_FULL);
     struct ss_cupti_writer_hooks hooks = {.is_on = update, .describe = describe};
-    if (!ss_cupti_writer_start(ss_cupti_interface(&collector.cupti, collector.settings.level),
-                               collector.cupti.version, &hooks, problem, sizeof problem)) {
-        set_fact(ss_fact_gpu_problem, problem);
+    if (!ss_cupti_writer_start(
+            ss_cupti_interface(&collector.cupti, collector.collecting.settings.level),
+            collector.cupti.version, &hooks, problem, sizeof problem)) {
+        ss_collecting_set_fact(ss_fact_gpu_problem, problem);
         return;
     }
-    atomic_store_explicit(&collector.follows, follows_schedule(), memory_order_relaxed);
-    atomic_store_explicit(&collector.action,
-                          atomic_load_explicit(&ss_process_header->action, memory_order_relaxed),
-                          memory_order_relaxed);
-    ss_cupti_writer_set_window(!follows_schedule() || collector.action >= SS_SCHEDULE_RECORD);
-    atomic_store_explicit(&collector.owner, collector.user, memory_order_release);
-    ss_training_observe_windows(on_window);
+    ss_collecting_begin(&collector.collecting, on_window);
     atexit(on_exit_of_program);
     pthread_mutex_lock(&collector.lock);
     bool is_taken = take_cupti();
@@ -488,19 +448,12 @@ __attribute__((visibility("default"))) int InitializeInjection(void);
 
 int InitializeInjection(void)
 {
-    static _Atomic pid_t started; /* a child that was forked before may start anew */
     int (*first)(void) = NULL;
     *(void **)&first = ss_first_function("InitializeInjection");
     if (first != NULL) {
         return first();
     }
-    collector.settings = ss_cupti_settings_parse(ss_env_get(SS_ENV_STEPSCOPE_GPU));
-    if (collector.settings.level == SS_CUPTI_OFF || !ss_process_is_set_up() ||
-        atomic_exchange(&started, ss_process_pid()) == ss_process_pid() ||
-        atomic_load_explicit(&collector.owner, memory_order_relaxed) != 0) {
-        return 1;
-    }
-    if (is_recorded()) {
+    if (ss_collecting_claim(&collector.collecting)) {
         start();
     }
     return 1;

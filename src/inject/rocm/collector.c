@@ -8,19 +8,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "annot/define.h"
-#include "annot/facts.h"
 #include "annot/first.h"
 #include "annot/process.h"
 #include "annot/schedule.h"
-#include "annot/training.h"
-#include "base/env.h"
 #include "base/shared_names.h"
-#include "inject/cupti/kinds.h"
+#include "inject/cupti/collecting.h"
 #include "inject/cupti/launch_queue.h"
 #include "inject/cupti/pool.h"
 #include "inject/cupti/writer.h"
@@ -38,34 +31,24 @@ enum {
     TEXT_BYTES = 512
 };
 
-/* `owner` publishes the rest; a forked child is not it. */
 static struct {
-    _Atomic pid_t owner;
+    struct ss_collecting collecting;
     struct ss_rocm rocm;
     uint32_t version;
     const void *caller;
-    struct ss_cupti_settings settings;
     uint64_t names, work, buffer; /* contexts: of loaded kernels and RCCL, always on; of work */
     uint32_t kinds[SS_ROCM_AGENT + 1];
     bool has_streams;
     pthread_mutex_t lock; /* of the next members */
     bool is_on, has_failed, has_ended;
-    _Atomic bool follows; /* a schedule: records only in windows */
-    _Atomic unsigned action;
 } collector = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_owner(void)
 {
-    return atomic_load_explicit(&collector.owner, memory_order_acquire) == ss_process_pid();
+    return ss_collecting_is_owner(&collector.collecting);
 }
 
 /* --- facts ------------------------------------------------------------------------------------ */
-
-static void set_fact(const char *key, const char *text)
-{
-    struct ss_event_value value = {ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME};
-    ss_fact_set(ss_define_name(key, strlen(key)), value);
-}
 
 static void describe(void)
 {
@@ -74,10 +57,10 @@ static void describe(void)
     uint32_t version = collector.rocm.version;
     snprintf(text, sizeof text, "%s, rocprofiler-sdk %u.%u.%u, level %s%s, its own clock%s%s",
              collector.rocm.path, version / 10000, version / 100 % 100, version % 100,
-             ss_cupti_level_name(collector.settings.level),
+             ss_cupti_level_name(collector.collecting.settings.level),
              collector.has_streams ? "" : ", queues for streams", frames[0] != '\0' ? "; " : "",
              frames);
-    set_fact(ss_fact_gpu_collector, text);
+    ss_collecting_set_fact(ss_fact_gpu_collector, text);
 }
 
 static void fail(const char *what, uint32_t status)
@@ -86,7 +69,7 @@ static void fail(const char *what, uint32_t status)
     snprintf(text, sizeof text, "rocprofiler-sdk refuses %s: %s (%u)", what,
              ss_rocm_status_text(&collector.rocm, status), status);
     collector.has_failed = true;
-    set_fact(ss_fact_gpu_problem, text);
+    ss_collecting_set_fact(ss_fact_gpu_problem, text);
     ss_cupti_writer_set_state(SS_DEVICE_REFUSED);
 }
 
@@ -159,20 +142,14 @@ static void turn_off(void)
 
 static bool is_wanted(void)
 {
-    bool is_open = (atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed) &
-                    SS_RING_GATE_ALL) != 0;
-    unsigned action = atomic_load_explicit(&collector.action, memory_order_relaxed);
-    return is_open && !collector.has_ended && !collector.has_failed &&
-           (!atomic_load_explicit(&collector.follows, memory_order_relaxed) ||
-            action >= SS_SCHEDULE_WARMUP);
+    return ss_collecting_is_recorded() && !collector.has_ended && !collector.has_failed &&
+           ss_collecting_has_come_to(&collector.collecting, SS_SCHEDULE_WARMUP);
 }
 
 /* What is collected to warm up is left out. */
 static bool is_recording(void)
 {
-    return collector.is_on &&
-           (!atomic_load_explicit(&collector.follows, memory_order_relaxed) ||
-            atomic_load_explicit(&collector.action, memory_order_relaxed) >= SS_SCHEDULE_RECORD);
+    return collector.is_on && ss_collecting_has_come_to(&collector.collecting, SS_SCHEDULE_RECORD);
 }
 
 static void update(void)
@@ -197,10 +174,7 @@ static bool is_on(void)
 
 static void on_window(unsigned action)
 {
-    if (is_owner()) {
-        atomic_store_explicit(&collector.follows, true, memory_order_relaxed);
-        atomic_store_explicit(&collector.action, action, memory_order_relaxed);
-        ss_cupti_writer_set_window(action >= SS_SCHEDULE_RECORD);
+    if (ss_collecting_enter_window(&collector.collecting, action)) {
         update();
     }
 }
@@ -301,7 +275,7 @@ static uint32_t configure(void)
     status = rocm->create_buffer(collector.work, BUFFER_BYTES, WATERMARK_BYTES, SS_ROCM_DISCARD,
                                  on_buffer, NULL, &collector.buffer);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && status == SS_ROCM_OK; i++) {
-        if (kinds[i].level <= collector.settings.level) {
+        if (kinds[i].level <= collector.collecting.settings.level) {
             status = record_kind(i);
         }
     }
@@ -325,13 +299,6 @@ static uint32_t take_agents(int version, const void **agents, size_t count, void
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
-static bool follows_schedule(void)
-{
-    const char *schedule = ss_env_get(SS_ENV_STEPSCOPE_SCHEDULE);
-    return (schedule != NULL && schedule[0] != '\0') ||
-           atomic_load_explicit(&ss_process_header->scheduled, memory_order_relaxed) > 0;
-}
-
 static bool prepare(char *problem, size_t size)
 {
     struct ss_cupti_writer_hooks hooks = {.is_on = is_on, .describe = describe};
@@ -346,7 +313,7 @@ static bool prepare(char *problem, size_t size)
                  ss_rocm_status_text(&collector.rocm, status), status);
         return false;
     }
-    ss_cupti_pool_init(true, collector.settings.buffers);
+    ss_cupti_pool_init(true, collector.collecting.settings.buffers);
     collector.rocm.query_available_agents(1, take_agents, SS_ROCM_agent_BYTES, NULL);
     return ss_cupti_writer_start(
         ss_rocm_interface(&collector.rocm, &collector.buffer, collector.has_streams),
@@ -359,17 +326,11 @@ static int initialize(ss_rocm_finalize_client *finalize, void *data)
     (void)finalize;
     (void)data;
     if (!prepare(problem, sizeof problem)) {
-        set_fact(ss_fact_gpu_problem, problem);
+        ss_collecting_set_fact(ss_fact_gpu_problem, problem);
         return -1; /* the SDK forgets what was configured */
     }
     ss_cupti_writer_calibrate(true);
-    atomic_store_explicit(&collector.follows, follows_schedule(), memory_order_relaxed);
-    atomic_store_explicit(&collector.action,
-                          atomic_load_explicit(&ss_process_header->action, memory_order_relaxed),
-                          memory_order_relaxed);
-    ss_cupti_writer_set_window(!follows_schedule() || collector.action >= SS_SCHEDULE_RECORD);
-    atomic_store_explicit(&collector.owner, ss_process_pid(), memory_order_release);
-    ss_training_observe_windows(on_window);
+    ss_collecting_begin(&collector.collecting, on_window);
     update();
     describe();
     return 0;
@@ -397,7 +358,6 @@ __attribute__((visibility("default"))) ss_rocm_configure stepscope_rocm_configur
 struct ss_rocm_tool *stepscope_rocm_configure(uint32_t version, const void *caller,
                                               struct ss_rocm_client *client)
 {
-    static _Atomic pid_t started; /* a child that was forked before may start anew */
     static struct ss_rocm_tool tool = {
         .size = sizeof tool, .initialize = initialize, .finalize = finalize};
     ss_rocm_configure *first = NULL;
@@ -405,12 +365,7 @@ struct ss_rocm_tool *stepscope_rocm_configure(uint32_t version, const void *call
     if (first != NULL) {
         return first(version, caller, client);
     }
-    collector.settings = ss_cupti_settings_parse(ss_env_get(SS_ENV_STEPSCOPE_GPU));
-    if (collector.settings.level == SS_CUPTI_OFF || !ss_process_is_set_up() ||
-        atomic_exchange(&started, ss_process_pid()) == ss_process_pid() ||
-        atomic_load_explicit(&collector.owner, memory_order_relaxed) != 0 ||
-        (atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed) & SS_RING_GATE_ALL) ==
-            0) {
+    if (!ss_collecting_claim(&collector.collecting)) {
         return NULL;
     }
     client->name = "stepscope";

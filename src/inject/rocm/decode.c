@@ -8,11 +8,13 @@ enum { TO_DEVICE = 1, TO_HOST = 2, WITHIN = 8, ON_HOST = 9, BETWEEN = 10, DEVICE
 
 size_t ss_rocm_read_bytes(enum ss_rocm_what what, uint64_t size)
 {
-    size_t needed = what == SS_ROCM_KERNEL      ? SS_ROCM_kernel_BYTES
-                    : what == SS_ROCM_COPY      ? SS_ROCM_copy_BYTES
-                    : what == SS_ROCM_AGENT     ? SS_ROCM_agent_BYTES
-                    : size < SS_ROCM_call_BYTES ? SS_ROCM_old_call_BYTES
-                                                : SS_ROCM_call_BYTES;
+    size_t needed =
+        what == SS_ROCM_KERNEL ? SS_ROCM_kernel_BYTES
+        : what == SS_ROCM_COPY ? SS_ROCM_copy_BYTES
+        : what == SS_ROCM_AGENT
+            ? (size < SS_ROCM_long_agent_BYTES ? SS_ROCM_agent_BYTES : SS_ROCM_long_agent_BYTES)
+        : size < SS_ROCM_call_BYTES ? SS_ROCM_old_call_BYTES
+                                    : SS_ROCM_call_BYTES;
     return size >= needed ? needed : 0;
 }
 

@@ -82,8 +82,8 @@ void ss_rocm_put_records(const uint32_t *kinds, struct ss_rocm_record_header **h
 void ss_rocm_put_agent(const void *agent)
 {
     struct filling buffer = {.bytes = NULL};
-    bool is_long = ss_rocm_agent_size(agent) >= SS_ROCM_long_agent_BYTES;
-    put(&buffer, SS_ROCM_AGENT, agent, is_long ? SS_ROCM_long_agent_BYTES : SS_ROCM_agent_BYTES);
+    put(&buffer, SS_ROCM_AGENT, agent,
+        ss_rocm_read_bytes(SS_ROCM_AGENT, ss_rocm_agent_size(agent)));
     emit(&buffer);
 }
 

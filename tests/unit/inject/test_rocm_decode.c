@@ -133,11 +133,16 @@ static void an_agent_is_a_device(void **state)
     struct ss_cupti_event event;
     agent_data agent = {.size = sizeof agent, .id = 71, .product = product, .units = 304};
     agent.memory = 1024;
+    agent.uuid[15] = 9;
     size_t bytes = put(SS_ROCM_AGENT, &agent, sizeof agent);
     assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_CUPTI_DECODED);
     assert_int_equal(event.message.device.memory_bytes, 1024);
     assert_int_equal(event.message.device.multiprocessors, 304);
     assert_ptr_equal((const char *)(uintptr_t)event.name, product);
+    assert_int_equal(event.message.device.uuid[15], 9);
+    bytes = put(SS_ROCM_AGENT, &agent, sizeof agent - sizeof agent.uuid); /* before 1.0 */
+    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_CUPTI_DECODED);
+    assert_int_equal(event.message.device.uuid[15], 0);
 }
 
 static void short_and_unknown_records_are_refused(void **state)

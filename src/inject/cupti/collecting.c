@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/cupti/collecting.h"
+
+#include <string.h>
+
+#include "annot/define.h"
+#include "annot/facts.h"
+#include "annot/process.h"
+#include "annot/schedule.h"
+#include "annot/training.h"
+#include "base/env.h"
+#include "inject/cupti/writer.h"
+
+void ss_collecting_set_fact(const char *key, const char *text)
+{
+    struct ss_event_value value = {ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME};
+    ss_fact_set(ss_define_name(key, strlen(key)), value);
+}
+
+bool ss_collecting_is_owner(const struct ss_collecting *collecting)
+{
+    return atomic_load_explicit(&collecting->owner, memory_order_acquire) == ss_process_pid();
+}
+
+bool ss_collecting_is_recorded(void)
+{
+    return (atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed) &
+            SS_RING_GATE_ALL) != 0;
+}
+
+bool ss_collecting_has_come_to(const struct ss_collecting *collecting, unsigned action)
+{
+    return !atomic_load_explicit(&collecting->follows, memory_order_relaxed) ||
+           atomic_load_explicit(&collecting->action, memory_order_relaxed) >= action;
+}
+
+bool ss_collecting_claim(struct ss_collecting *collecting)
+{
+    collecting->settings = ss_cupti_settings_parse(ss_env_get(SS_ENV_STEPSCOPE_GPU));
+    return collecting->settings.level != SS_CUPTI_OFF && ss_process_is_set_up() &&
+           atomic_exchange(&collecting->started, ss_process_pid()) != ss_process_pid() &&
+           atomic_load_explicit(&collecting->owner, memory_order_relaxed) == 0 &&
+           ss_collecting_is_recorded();
+}
+
+static bool follows_schedule(void)
+{
+    const char *schedule = ss_env_get(SS_ENV_STEPSCOPE_SCHEDULE);
+    return (schedule != NULL && schedule[0] != '\0') ||
+           atomic_load_explicit(&ss_process_header->scheduled, memory_order_relaxed) > 0;
+}
+
+void ss_collecting_begin(struct ss_collecting *collecting, void (*on_window)(unsigned action))
+{
+    atomic_store_explicit(&collecting->follows, follows_schedule(), memory_order_relaxed);
+    atomic_store_explicit(&collecting->action,
+                          atomic_load_explicit(&ss_process_header->action, memory_order_relaxed),
+                          memory_order_relaxed);
+    ss_cupti_writer_set_window(ss_collecting_has_come_to(collecting, SS_SCHEDULE_RECORD));
+    atomic_store_explicit(&collecting->owner, ss_process_pid(), memory_order_release);
+    ss_training_observe_windows(on_window);
+}
+
+bool ss_collecting_enter_window(struct ss_collecting *collecting, unsigned action)
+{
+    if (!ss_collecting_is_owner(collecting)) {
+        return false;
+    }
+    atomic_store_explicit(&collecting->follows, true, memory_order_relaxed);
+    atomic_store_explicit(&collecting->action, action, memory_order_relaxed);
+    ss_cupti_writer_set_window(action >= SS_SCHEDULE_RECORD);
+    return true;
+}

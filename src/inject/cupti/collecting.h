@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the collectors of devices share: the process that a collector belongs to, its settings, and
+ * when it records. It records while a recorder wants it, in windows of the schedule only, if there
+ * is one; from the warm-up of a window on it collects. Any thread.
+ */
+#ifndef SS_INJECT_CUPTI_COLLECTING_H
+#define SS_INJECT_CUPTI_COLLECTING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "inject/cupti/kinds.h"
+
+struct ss_collecting {
+    /* Publishes what the collector has; 0: it does not collect. A forked child is not it, and may
+     * start anew. */
+    _Atomic pid_t owner;
+    _Atomic pid_t started;
+    struct ss_cupti_settings settings;
+    _Atomic bool follows; /* a schedule */
+    _Atomic unsigned action;
+};
+
+/* Reads the settings. false: nothing is to be collected, or the process collects already. */
+bool ss_collecting_claim(struct ss_collecting *collecting);
+/* The collector is ready. `on_window`: calls ss_collecting_enter_window. */
+void ss_collecting_begin(struct ss_collecting *collecting, void (*on_window)(unsigned action));
+/* false: of another process. */
+bool ss_collecting_enter_window(struct ss_collecting *collecting, unsigned action);
+
+bool ss_collecting_is_owner(const struct ss_collecting *collecting);
+/* Whether a recorder wants the process. */
+bool ss_collecting_is_recorded(void);
+/* Whether the schedule, if there is one, has come to that (enum ss_schedule_action). */
+bool ss_collecting_has_come_to(const struct ss_collecting *collecting, unsigned action);
+
+void ss_collecting_set_fact(const char *key, const char *text);
+
+#endif
