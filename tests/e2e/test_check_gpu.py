@@ -58,6 +58,17 @@ def test_samples_are_checked(check, source_dir):
     assert re.match(r"fails +device-samples +counters of device 0 are not sampled: .*administrators", text), text
 
 
+def test_sources_of_nccl_are_compared(check, source_dir, stepscope):
+    if not (stepscope.path.parent / "tests/nccl_program").exists():
+        pytest.skip("built without tests")
+    simulated(source_dir)
+    _, text = check("--simulated", "nccl-sources", env={"FAKE_CUDA_DEVICES": "2"})
+    assert re.match(r"holds +nccl-sources +6 collectives", text), text
+    _, text = check("--simulated", "nccl-sources", status=1,
+                    env={"FAKE_CUDA_DEVICES": "2", "FAKE_NCCL_NVTX": "15"})
+    assert re.match(r"fails +nccl-sources +the plugin: .*; NVTX: ", text), text
+
+
 def test_a_check_that_fails_is_named(check, source_dir, stepscope):
     if not (stepscope.path.parent / "tests/cuda_program").exists():
         pytest.skip("built without tests")

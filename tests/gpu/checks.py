@@ -345,12 +345,39 @@ def device_samples(bench):
     return f"{len(whole)} kernels: at least {min(within)} % active within, {max(idle, default=0)} % between"
 
 
+def count_of_devices(bench):
+    """Before a rank waits for another that has none."""
+    simulated = bench.environment.get("FAKE_CUDA_DEVICES")
+    if simulated is not None:
+        return int(simulated)
+    done = bench.run("nvidia-smi", "-L", status=None) if shutil.which("nvidia-smi") else None
+    return len(done.stdout.splitlines()) if done is not None else 0
+
+
+def sources_of_nccl(bench):
+    """NCCL's plugin, and NVTX without it, say the same of collectives: group, number, bytes"""
+    program = bench.program().with_name("nccl_program")
+    if not program.exists() or count_of_devices(bench) < 2:
+        raise Skip("it needs two devices, and nccl_program, which is built with the tests")
+    found = []
+    for more in ({}, {"NCCL_PROFILER_PLUGIN": "/none/plugin.so"}):
+        recording = bench.record(program, 3, status=None, **more)
+        if recording.done.returncode != 0:
+            raise Skip(f"NCCL cannot be used: {recording.done.stderr.strip()[-200:]}")
+        found.append([(row["name"], row["sequence"], row.get("bytes"), row["ranks"], row["group"][:5])
+                      for row in recording.rows("collective") if "sequence" in row and "group" in row])
+    if found[0] != found[1] or len(found[0]) != 6:
+        raise Failure(f"the plugin: {found[0]}; NVTX: {found[1]}")
+    return f"{len(found[0])} collectives"
+
+
 CHECKS = {"claims": claims, "one-cupti": one_cupti, "overhead-long": overhead_of_long_kernels,
           "overhead-short": overhead_of_short_kernels, "runtime-launches": launches_of_the_runtime,
           "graphs": graphs, "triton": triton, "torch-profiler": beside_torch_profiler,
           "ncu": beside_ncu, "burst": burst, "one-buffer": burst_of_one_buffer, "fork": fork,
           "sigterm": sigterm, "ordinary-user": ordinary_user, "recordings": recordings,
-          "counters": counters, "counter-passes": counter_passes, "device-samples": device_samples}
+          "counters": counters, "counter-passes": counter_passes, "device-samples": device_samples,
+          "nccl-sources": sources_of_nccl}
 # What stepscope does not record: nothing can be verified.
 NOT_RECORDED = {}
 
