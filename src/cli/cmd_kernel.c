@@ -31,6 +31,11 @@ static size_t put_record_line(const struct ss_arguments *arguments, const char *
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         words[count++] = (char *)fixed[i];
     }
+    const char *preflight = ss_arguments_get(arguments, "preflight");
+    if (preflight != NULL) {
+        words[count++] = (char *)"--preflight";
+        words[count++] = (char *)preflight;
+    }
     if (ss_arguments_has(arguments, "quiet")) {
         words[count++] = (char *)"-q";
     }
@@ -125,6 +130,7 @@ static const struct ss_option options[] = {
      .argument = "SET",
      .help = "memory, roofline or detailed (the default), or metrics by name, separated by commas"},
     {.long_name = "output", .short_name = 'o', .argument = "FILE", .help = "as of `record`"},
+    {.long_name = "preflight", .argument = "HOW", .help = "as of `record`"},
     {.long_name = "quiet", .short_name = 'q', .help = "no status line and no summary"},
     {.long_name = "list-metrics",
      .help = "every metric of the chip, as Nsight Compute names them",

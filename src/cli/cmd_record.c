@@ -11,6 +11,7 @@
 #include "base/secrets.h"
 #include "base/terminal.h"
 #include "cli/command.h"
+#include "cli/device_preflight.h"
 #include "cli/formats.h"
 #include "cli/record_counters.h"
 #include "cli/record_job.h"
@@ -131,6 +132,11 @@ static const struct ss_option options[] = {
     {"counters-count", 0, "N", "measurements; 0: to the end (default 3)", NULL, false},
     {"counters-kernel", 0, "REGEX", "of kernels in place of steps: see `stepscope kernel -k`", NULL,
      true},
+    {"preflight", 0, "HOW",
+     "when the machine cannot do what --counters or --gpu-metrics ask for: stop (the default) "
+     "before "
+     "the program starts, warn and record the rest, or off: do not test it",
+     NULL, false},
     {"gpu-beside-profiler", 0, "HOW",
      "while torch.profiler records devices: yield (the default) leaves them to it; tee shares the "
      "records, and both recordings are complete",
@@ -554,7 +560,9 @@ static int run(const struct ss_arguments *arguments)
             ss_launch_unrecorded(&plan.record, NULL, NULL);
         }
         consider_launcher(&plan);
-        if (ss_record_plan_choose_paths(arguments, &plan, &err) == SS_OK) {
+        if (!ss_device_preflight(&plan)) {
+            code = SS_EXIT_OURS;
+        } else if (ss_record_plan_choose_paths(arguments, &plan, &err) == SS_OK) {
             code = run_plan(arguments, &plan);
         } else if (plan.record.attach_pid != 0 || err.status == SS_E_USAGE) {
             code = ss_cli_error(arguments, &err);

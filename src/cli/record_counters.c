@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/record_counters.h"
 
+#include "cli/device_preflight.h"
 #include "counters/request.h"
 #include "counters/sets.h"
 
@@ -9,7 +10,8 @@ bool ss_record_counters_parse(const struct ss_arguments *arguments, struct ss_re
     struct ss_counter_request request = {.skip = 0};
     struct ss_error err = {0};
     const char *counters = ss_arguments_get(arguments, "counters");
-    if (!ss_arguments_get_integer(arguments, "counters-skip", 0, SS_COUNTER_REQUEST_MOST, 5,
+    if (!ss_device_preflight_parse(arguments, plan) ||
+        !ss_arguments_get_integer(arguments, "counters-skip", 0, SS_COUNTER_REQUEST_MOST, 5,
                                   &request.skip) ||
         !ss_arguments_get_integer(arguments, "counters-count", 0, SS_COUNTER_REQUEST_MOST, 3,
                                   &request.count)) {
@@ -33,5 +35,6 @@ bool ss_record_counters_parse(const struct ss_arguments *arguments, struct ss_re
     }
     ss_counter_request_put(&request, plan->counters_text, sizeof plan->counters_text);
     plan->record.counters = plan->counters_text;
+    plan->counters = counters;
     return true;
 }

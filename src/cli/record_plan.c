@@ -44,6 +44,7 @@ static bool choose_gpu_metrics(const struct ss_arguments *arguments, struct ss_r
     }
     snprintf(setting, sizeof setting, "samples=%" PRIu64, (uint64_t)(seconds * 1e9 + 0.5));
     add_setting(plan, setting);
+    plan->has_samples = true;
     return true;
 }
 

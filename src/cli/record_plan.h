@@ -22,6 +22,9 @@ struct ss_record_plan {
     char schedule_text[SS_SCHEDULE_TEXT_BYTES];
     char torch_text[256], gpu_text[64];
     char counters_text[SS_COUNTER_REQUEST_BYTES];
+    const char *counters; /* of --counters; NULL: none */
+    bool has_samples;     /* --gpu-metrics */
+    int preflight;        /* of device_preflight.c */
     struct ss_record_output output;
     struct ss_record_run run;
     char **program;

@@ -19,7 +19,8 @@ static const char *const toolkits[] = {"/usr/local/cuda*/extras/CUPTI/lib64/libc
 /* Those of wheels, below the folder of a Python environment. */
 static const char *const wheels[] = {
     "/lib/python3*/site-packages/nvidia/cu1[3-9]/lib/libcupti.so.1[3-9]",
-    "/lib/python3*/site-packages/nvidia/cuda_cupti/lib/libcupti.so.1[2-9]"};
+    "/lib/python3*/site-packages/nvidia/cuda_cupti/lib/libcupti.so.1[1-9]*",
+    "/lib/libcupti.so.1[1-9]*"}; /* of conda */
 
 static void *open_named(const char *path)
 {
@@ -76,6 +77,23 @@ static void *open_of_python(void)
         at += length + (at[length] == ':');
     }
     return library;
+}
+
+bool ss_profiler_find_in_python(const char *environment, char *path, size_t size)
+{
+    path[0] = '\0';
+    for (size_t i = 0; i < sizeof wheels / sizeof *wheels && path[0] == '\0'; i++) {
+        char pattern[MOST_PATH_BYTES];
+        glob_t matches;
+        int written = snprintf(pattern, sizeof pattern, "%s%s", environment, wheels[i]);
+        if (written > 0 && (size_t)written < sizeof pattern &&
+            glob(pattern, 0, NULL, &matches) == 0) {
+            const char *last = matches.gl_pathv[matches.gl_pathc - 1];
+            snprintf(path, size, "%s", strlen(last) < size ? last : "");
+            globfree(&matches);
+        }
+    }
+    return path[0] != '\0';
 }
 
 static void *open_any(void)

@@ -31,6 +31,10 @@ enum { SS_PROFILER_KERNEL_REPLAY = 2, SS_PROFILER_USER_REPLAY = 3 };
 /* CUpti_PmSampling_TriggerMode */
 enum { SS_PROFILER_BY_CYCLES = 0, SS_PROFILER_BY_TIME = 1 };
 
+/* CUpti_Profiler_Support_Level, CUpti_Profiler_API */
+enum { SS_PROFILER_UNSUPPORTED_HERE = 1, SS_PROFILER_DISABLED_HERE = 2 };
+enum { SS_PROFILER_API_OF_RANGES = 0, SS_PROFILER_API_OF_SAMPLES = 3 };
+
 /* CUptiResult, as far as it has a text of ours. */
 enum ss_profiler_result {
 #define SS_PROFILER_RESULT(name, number, theirs, why, fix) SS_PROFILER_##name = (number),
@@ -80,6 +84,8 @@ struct ss_profiler {
  * environment. The library stays loaded to the end of the process. */
 enum ss_status ss_profiler_open(struct ss_profiler *profiler, const char *path,
                                 struct ss_error *err);
+/* The newest CUPTI of the packages of a Python environment, such as "/opt/venv". false: none. */
+bool ss_profiler_find_in_python(const char *environment, char *path, size_t size);
 /* Calls one of its functions; a refusal is an error with its reason and the fix, such as
  * "cannot ACTION: …". `function` NULL: this library has no such function. */
 enum ss_status ss_profiler_call(const struct ss_profiler *profiler, ss_profiler_function *function,

@@ -25,6 +25,7 @@ def cache(tmp_path_factory, monkeypatch, request):
     return folder / "stepscope"
 
 
+ANYHOW = ["--preflight", "off"]  # test_preflight.py has what is said before the program starts
 THREADS = 4 * 128  # of each kernel of tests/workloads/cuda_program.c
 
 
@@ -71,19 +72,19 @@ def test_count_0_measures_to_the_end(record):  # noqa: F811
 @pytest.mark.parametrize("fault,reason", [
     ("no-counters", "NVreg_RestrictProfilingToAdminUsers=0"), ("busy-counters", "DCGM")])
 def test_a_refusal_names_the_fix_and_the_rest_is_recorded(record, fault, reason):  # noqa: F811
-    recording = record(12, 3, options=["--counters", "memory"], device=["--fault", fault])
+    recording = record(12, 3, options=["--counters", "memory", *ANYHOW], device=["--fault", fault])
     assert recording.facts["gpu.counters"].startswith("not measured: cannot ")
     assert reason in recording.facts["gpu.counters"]
     assert recording.notes["gpu-kernels"] == 36 and measured(recording) == {}
 
 
 def test_a_metric_that_the_chip_lacks(record):  # noqa: F811
-    recording = record(12, 3, options=["--counters", "sm__ops_path_tensor_src_fp8.sum"])
+    recording = record(12, 3, options=["--counters", "sm__ops_path_tensor_src_fp8.sum", *ANYHOW])
     assert 'GA100 has no metric "sm__ops_path_tensor_src_fp8.sum"' in recording.facts["gpu.counters"]
 
 
 def test_a_library_without_profilers(record):  # noqa: F811
-    recording = record(12, 3, options=["--counters", "memory"], device=["--cupti", "11.8"])
+    recording = record(12, 3, options=["--counters", "memory", *ANYHOW], device=["--cupti", "11.8"])
     assert "CUPTI 12.6 or later is needed" in recording.facts["gpu.counters"]
     assert recording.notes["gpu-kernels"] == 36
 
@@ -140,7 +141,7 @@ def test_no_kernel_matches(kernel):
 
 
 def test_kernels_of_a_device_whose_counters_are_refused(kernel):
-    recording = kernel("-k", "gemm", device=["--fault", "no-counters"])
+    recording = kernel("-k", "gemm", *ANYHOW, device=["--fault", "no-counters"])
     assert "--cap-add=SYS_ADMIN" in recording.facts["gpu.counters"]
     assert "--cap-add=SYS_ADMIN" in recording.facts["gpu.problem"] and recording.source["status"] != "ran"
 

@@ -58,6 +58,10 @@ enum sim_fault {
     SIM_NO_TIME_TRIGGER = 1 << 13,    /* samples are taken by cycles only, as on GA100 */
     SIM_OTHER_SAMPLE_CLOCK = 1 << 14, /* samples have the times of a timer of the device */
     SIM_SAMPLE_OVERFLOW = 1 << 15,    /* the device's buffer of samples overflows once */
+    SIM_OLD_DRIVER = 1 << 16,         /* the driver is of the major version before CUPTI's */
+    SIM_UNKNOWN_CHIP = 1 << 17,       /* CUPTI has no metrics of the chip */
+    SIM_VIRTUAL_DEVICE = 1 << 18,     /* a vGPU whose host has not switched profiling on */
+    SIM_NO_HOST_LIBRARY = 1 << 19,    /* CUPTI does not find libnvperf_host.so */
 };
 
 struct sim_settings {

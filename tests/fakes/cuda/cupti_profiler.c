@@ -80,7 +80,20 @@ CUptiResult impl_cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params *pPara
 CUptiResult impl_cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params *pParams)
 {
     NEED(pParams != NULL && sim_device((unsigned)pParams->deviceIndex) != NULL);
-    pParams->pChipName = "GA100";
+    pParams->pChipName = sim_has_fault(SIM_UNKNOWN_CHIP) ? "GX999" : "GA100";
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult impl_cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported_Params *pParams)
+{
+    NEED(pParams != NULL && sim_device((unsigned)pParams->cuDevice) != NULL);
+    bool is_virtual = sim_has_fault(SIM_VIRTUAL_DEVICE);
+    pParams->isSupported = is_virtual ? CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED
+                                      : CUPTI_PROFILER_CONFIGURATION_SUPPORTED;
+    pParams->vGpu =
+        is_virtual ? CUPTI_PROFILER_CONFIGURATION_DISABLED : CUPTI_PROFILER_CONFIGURATION_SUPPORTED;
+    pParams->architecture = pParams->sli = pParams->confidentialCompute = pParams->cmp =
+        pParams->wsl = CUPTI_PROFILER_CONFIGURATION_SUPPORTED;
     return CUPTI_SUCCESS;
 }
 

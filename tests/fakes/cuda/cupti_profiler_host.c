@@ -46,6 +46,9 @@ CUptiResult
 impl_cuptiProfilerHostGetSupportedChips(CUpti_Profiler_Host_GetSupportedChips_Params *pParams)
 {
     NEED(pParams != NULL);
+    if (sim_has_fault(SIM_NO_HOST_LIBRARY)) {
+        return CUPTI_ERROR_NOT_INITIALIZED;
+    }
     pParams->numChips = sizeof chips / sizeof chips[0];
     pParams->ppChipNames = chips;
     return CUPTI_SUCCESS;
@@ -54,6 +57,9 @@ impl_cuptiProfilerHostGetSupportedChips(CUpti_Profiler_Host_GetSupportedChips_Pa
 CUptiResult impl_cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params *pParams)
 {
     NEED(pParams != NULL && pParams->pChipName != NULL);
+    if (sim_has_fault(SIM_NO_HOST_LIBRARY)) {
+        return CUPTI_ERROR_NOT_INITIALIZED;
+    }
     NEED(strcmp(pParams->pChipName, chips[0]) == 0);
     pParams->pHostObject = calloc(1, sizeof *pParams->pHostObject);
     if (pParams->pHostObject == NULL) {

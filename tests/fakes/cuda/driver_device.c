@@ -29,7 +29,7 @@ CUresult impl_cuInit(unsigned int Flags)
 
 CUresult impl_cuDriverGetVersion(int *driverVersion)
 {
-    *driverVersion = CUDA_VERSION;
+    *driverVersion = CUDA_VERSION - (sim_has_fault(SIM_OLD_DRIVER) ? 1000 : 0);
     return CUDA_SUCCESS;
 }
 
@@ -48,7 +48,8 @@ CUresult impl_cuDeviceGet(CUdevice *device, int ordinal)
 CUresult impl_cuDeviceGetName(char *name, int len, CUdevice dev)
 {
     (void)dev;
-    snprintf(name, (size_t)len, "%s", SIM_DEVICE_NAME);
+    snprintf(name, (size_t)len, "%s%s", SIM_DEVICE_NAME,
+             sim_has_fault(SIM_MIG_DEVICE) ? " MIG 1g.5gb" : "");
     return CUDA_SUCCESS;
 }
 

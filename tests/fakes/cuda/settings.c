@@ -40,6 +40,10 @@ static const struct {
     {"no-time-trigger", SIM_NO_TIME_TRIGGER},
     {"other-sample-clock", SIM_OTHER_SAMPLE_CLOCK},
     {"sample-overflow", SIM_SAMPLE_OVERFLOW},
+    {"old-driver", SIM_OLD_DRIVER},
+    {"unknown-chip", SIM_UNKNOWN_CHIP},
+    {"virtual-device", SIM_VIRTUAL_DEVICE},
+    {"no-host-library", SIM_NO_HOST_LIBRARY},
 };
 
 __attribute__((noreturn)) static void refuse(const char *variable, const char *value)
