@@ -107,6 +107,12 @@ void ss_range_profiler_close(struct ss_range_profiler *ranges)
     ranges->is_started = false;
 }
 
+void ss_range_profiler_restart(struct ss_range_profiler *ranges, enum ss_ranges_by by)
+{
+    ranges->passes_done = 0;
+    ranges->by = by;
+}
+
 /* Before the first pass. */
 static enum ss_status configure(struct ss_range_profiler *ranges, struct ss_error *err)
 {

@@ -40,6 +40,9 @@ enum ss_status ss_range_profiler_open(struct ss_range_profiler *ranges,
                                       size_t device, const char *request, enum ss_ranges_by by,
                                       struct ss_error *err);
 void ss_range_profiler_close(struct ss_range_profiler *ranges);
+/* Between two ranges: the next one is run as `by` says. Passes of a range that is not complete are
+ * dropped. */
+void ss_range_profiler_restart(struct ss_range_profiler *ranges, enum ss_ranges_by by);
 enum ss_status ss_range_profiler_begin(struct ss_range_profiler *ranges, struct ss_error *err);
 /* `is_complete`: all passes have run. */
 enum ss_status ss_range_profiler_end(struct ss_range_profiler *ranges, bool *is_complete,

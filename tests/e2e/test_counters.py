@@ -150,6 +150,81 @@ def test_a_wrong_pattern(stepscope):
     assert "regular expression" in stepscope("kernel", "-k", "(", "--", "true", status=2).stderr
 
 
+# --- CUDA graphs ----------------------------------------------------------------------------------
+
+@pytest.fixture
+def graphs(stepscope, source_dir, tmp_path):
+    """Runs tests/workloads/cuda_graphs.c under `record` or `kernel`: its recording."""
+    program = stepscope.path.parent / "tests" / "cuda_graphs"
+    if not program.exists():
+        pytest.skip(f"{program} is not there: built without tests")
+
+    def run(command, *options, steps=12, mode="plain", device=()):
+        path = tmp_path / "graphs.pftrace"
+        done = stepscope(command, "-q", "-o", path, *options, "--", program, steps, 6, mode,
+                         env=simulated(source_dir, *device))
+        return Recording(stepscope, path, done)
+    return run
+
+
+def graph_of(recording):
+    (name,) = [one for one in recording.kernels() if one.startswith("CUDA graph")]
+    return name
+
+
+@pytest.mark.parametrize("device", [(), ("--nested-driver",)])
+def test_a_graph_is_measured_as_a_whole(graphs, device):
+    """Each pass is a launch of it; it is shown with its kernels."""
+    recording = graphs("kernel", "-k", "gemm", "--counters", "roofline", "--count", "3", steps=12, device=device)
+    name = graph_of(recording)
+    assert [name.count(f"2 x {one}") for one in ("add", "gemm", "reduce")] == [1, 1, 1] or \
+        [name.count(f"2 x _Z{one}") for one in ("3add", "4gemm", "6reduce")] == [1, 1, 1], name
+    assert recording.kernels() == {name: 3}
+    rows = measured(recording, name)
+    assert rows["dram__bytes_read.sum"]["avg"] == 6 * THREADS * 64
+    assert rows["sm__ops_path_tensor_src_bf16_dst_fp32.sum"]["avg"] == 2 * THREADS * 8192
+    assert rows["gpu__time_duration.sum"]["avg"] == 6 * 20000
+    assert "3 passes; 3 measurements of kernels" in recording.facts["gpu.counters"]
+
+
+def test_a_graph_beside_kernels_of_the_same_name(graphs):
+    recording = graphs("kernel", "-k", "gemm", "--counters", "memory", "--count", "0", mode="eager")
+    name = graph_of(recording)
+    (kernel,) = set(recording.kernels()) - {name}
+    assert recording.kernels() == {name: 11, kernel: 22}
+    assert measured(recording, name)["dram__bytes_read.sum"]["avg"] == 6 * THREADS * 64
+    assert measured(recording, kernel)["dram__bytes_read.sum"]["avg"] == THREADS * 64
+
+
+def test_a_graph_that_is_not_launched_again_gives_way(graphs):
+    """Three passes are needed, and it is launched once: after 1000 other launches, these are measured."""
+    recording = graphs("kernel", "-k", "gemm", "--counters", "roofline", "--count", "0", steps=520, mode="once")
+    (kernel,) = recording.kernels()
+    assert "CUDA graph" not in kernel and 0 < recording.kernels()[kernel] < 50
+
+
+def test_steps_count_the_kernels_of_graphs(graphs):
+    recording = graphs("record", "--counters", "memory", "--gpu", "light")
+    rows = measured(recording)
+    assert rows["dram__bytes_read.sum"]["avg"] == 6 * THREADS * 64
+    assert rows["gpu__time_duration.sum"]["instances"] == 3
+
+
+@pytest.mark.parametrize("command,options", [
+    ("record", ["--counters", "memory", "--counters-skip", "2", "--counters-count", "0"]),
+    ("kernel", ["-k", "gemm", "--counters", "memory", "--count", "0"])])
+def test_a_step_within_a_capture_does_not_break_it(graphs, command, options):
+    """Nothing waits for the device there; the step with the capture is no measurement."""
+    recording = graphs(command, *options, mode="marked")
+    rows = [row for row in recording.rows("metric") if row["metric"] == "dram__bytes_read.sum"]
+    assert rows and {row["avg"] for row in rows} == {6 * THREADS * 64}
+
+
+def test_another_threads_capture_is_not_broken(graphs):
+    recording = graphs("kernel", "-k", "gemm", "--counters", "memory", "--count", "0", mode="threads", steps=60)
+    assert " of kernels" in recording.facts["gpu.counters"]
+
+
 # --- the self-test --------------------------------------------------------------------------------
 
 @pytest.mark.unmarked

@@ -105,6 +105,7 @@ static void on_completed(void *context, uint32_t stream, uint8_t *buffer, size_t
 
 static void on_callback(void *user, int domain, uint32_t function, const void *data)
 {
+    ss_cupti_counters_observe(domain, function, data);
     if (!ss_cupti_counters_are_of_kernels()) {
         ss_launches_callback(user, domain, function, data);
     } else if (domain != SS_CUPTI_DOMAIN_RESOURCE && is_owner()) {
@@ -162,6 +163,7 @@ static bool subscribe(void)
         collector.cupti.Subscribe(&collector.subscriber, on_callback, &collector.user);
     if (result == SS_CUPTI_OK) {
         ss_cupti_tee_set_subscriber(&collector.cupti, collector.subscriber);
+        ss_cupti_counters_enable(&collector.cupti, collector.subscriber);
         return true;
     }
     collector.subscriber = NULL;
@@ -247,6 +249,7 @@ static void turn_off(void)
 {
     if (collector.subscriber != NULL) {
         ss_launches_enable(&collector.cupti, collector.subscriber, false);
+        ss_cupti_counters_enable(&collector.cupti, collector.subscriber);
         ss_cupti_tee_enable_callbacks();
     }
     ss_cupti_disable_kinds(&collector.cupti, collector.collecting.settings.level);
@@ -290,7 +293,7 @@ static bool update(void)
 static bool may_measure(void)
 {
     pthread_mutex_lock(&collector.lock);
-    bool is_ours = collector.yields == 0 && !collector.has_failed;
+    bool is_ours = collector.yields == 0 && !collector.has_failed && collector.subscriber != NULL;
     pthread_mutex_unlock(&collector.lock);
     return ss_collecting_is_recorded() && is_ours && is_owner() &&
            ss_collecting_has_come_to(&collector.collecting, SS_SCHEDULE_RECORD);
@@ -436,6 +439,7 @@ static void start(void)
     if (is_taken) {
         static const struct ss_cupti_counters_hooks counters = {may_measure, measures};
         ss_cupti_counters_start(&collector.cupti, &counters);
+        ss_cupti_counters_enable(&collector.cupti, collector.subscriber);
         is_beside();
         update();
         describe();

@@ -20,6 +20,10 @@
 enum { TEXT_BYTES = 700, MOST_VALUES_BYTES = SS_DEVICE_MAX_TEXT_BYTES };
 
 struct ss_cupti_counters ss_counters = {.is_busy = ATOMIC_FLAG_INIT};
+static _Atomic bool is_active; /* published after the rest */
+static _Atomic bool has_unknown_graphs;
+static const char unknown_graphs[] =
+    "CUDA graphs whose kernels are not known, since they were not captured, are not measured";
 
 /* The driver that the program has loaded. */
 static struct {
@@ -74,12 +78,22 @@ void ss_counters_describe(void)
 {
     char text[TEXT_BYTES];
     const struct ss_range_profiler *ranges = &ss_counters.ranges;
-    snprintf(text, sizeof text, "%.200s on %s: %zu metrics in %zu %s; %lld %s of %s",
+    bool has_unknown = atomic_load_explicit(&has_unknown_graphs, memory_order_relaxed);
+    snprintf(text, sizeof text, "%.200s on %s: %zu metrics in %zu %s; %lld %s of %s%s%s",
              ss_counters.request.counters, ranges->chip, ranges->choice.count,
              ranges->config.passes, ranges->config.passes == 1 ? "pass" : "passes",
              ss_counters.done, ss_counters.done == 1 ? "measurement" : "measurements",
-             ss_counters.request.is_kernel ? "kernels" : "steps");
+             ss_counters.request.is_kernel ? "kernels" : "steps", has_unknown ? "; " : "",
+             has_unknown ? unknown_graphs : "");
     set_fact(ss_fact_gpu_counters, text);
+}
+
+void ss_counters_skip_graph(void)
+{
+    if (!atomic_exchange_explicit(&has_unknown_graphs, true, memory_order_relaxed) &&
+        ss_counters.context == NULL) {
+        set_fact(ss_fact_gpu_counters, unknown_graphs); /* else with the next measurement */
+    }
 }
 
 /* As the recorder writes UUIDs; a device without one has its model. */
@@ -107,6 +121,9 @@ bool ss_counters_ready(enum ss_ranges_by by)
 {
     struct ss_error err = {0};
     void *context = NULL;
+    if (ss_captures_is_any()) {
+        return false; /* no wait for the device */
+    }
     if (driver.get_context(&context) != 0 || context == NULL ||
         (ss_counters.context != NULL && ss_counters.context != context)) {
         return false;
@@ -218,6 +235,7 @@ bool ss_cupti_counters_start(const struct ss_cupti *cupti,
     if (!ss_counter_request_parse(ss_env_get(SS_ENV_STEPSCOPE_COUNTERS), &ss_counters.request)) {
         return false;
     }
+    ss_counters.cupti = cupti;
     ss_counters.hooks = hooks;
     ss_counters.owner = (int)ss_process_pid();
     if (ss_profiler_open(&ss_counters.profiler, cupti->path, &err) != SS_OK) {
@@ -227,6 +245,30 @@ bool ss_cupti_counters_start(const struct ss_cupti *cupti,
         ss_counters_refuse(&err);
     } else if (!ss_counters.request.is_kernel) {
         ss_training_observe_steps(ss_counters_on_step);
+    } else {
+        ss_counters_compile();
     }
+    /* Pairs with the acquires of the next functions. */
+    atomic_store_explicit(&is_active, !ss_counters.has_ended, memory_order_release);
     return !ss_counters.has_ended;
+}
+
+void ss_cupti_counters_enable(const struct ss_cupti *cupti, void *subscriber)
+{
+    if (atomic_load_explicit(&is_active, memory_order_acquire)) {
+        ss_captures_enable(cupti, subscriber, ss_counters.request.is_kernel);
+    }
+}
+
+void ss_cupti_counters_observe(int domain, uint32_t function, const void *data)
+{
+    if (!atomic_load_explicit(&is_active, memory_order_acquire) ||
+        ss_counters.owner != (int)ss_process_pid()) {
+        return;
+    }
+    if (domain == SS_CUPTI_DOMAIN_RESOURCE) {
+        ss_captures_on_resource(function, data);
+    } else if (domain == SS_CUPTI_DOMAIN_RUNTIME || domain == SS_CUPTI_DOMAIN_DRIVER) {
+        ss_captures_on_call(domain, function, data);
+    }
 }

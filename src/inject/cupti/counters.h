@@ -11,6 +11,10 @@
  * which saves and restores its memory. For one process: a collective that waits for others must not
  * match.
  *
+ * A CUDA graph is measured as a whole, as steps are: each of its launches is one pass, and nothing
+ * is run again. While a stream is captured, nothing is measured, since a wait for the device would
+ * break the capture.
+ *
  * One measurement at a time, on the thread that marks steps, or launches. What CUPTI refuses ends
  * the measurements, and the fact "gpu.counters" says why.
  */
@@ -32,6 +36,10 @@ bool ss_cupti_counters_start(const struct ss_cupti *cupti,
                              const struct ss_cupti_counters_hooks *hooks);
 /* Whether kernels are measured: then no other work is recorded. */
 bool ss_cupti_counters_are_of_kernels(void);
+/* With each subscription, and in CUPTI's callback: graphs of the program, and captures, within
+ * which nothing is measured. */
+void ss_cupti_counters_enable(const struct ss_cupti *cupti, void *subscriber);
+void ss_cupti_counters_observe(int domain, uint32_t function, const void *data);
 /* At a call that launches: CUPTI's callback, on the program's thread. */
 void ss_cupti_counters_on_launch(int domain, uint32_t function,
                                  const struct ss_cupti_callback_data *call);

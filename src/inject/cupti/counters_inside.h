@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of hardware counters. Private to the implementation of inject/cupti/counters.h:
- * counters.c (what both share), counters_steps.c, counters_kernels.c. */
+ * counters.c (what all share), counters_steps.c, counters_kernels.c, counters_graphs.c. */
 #ifndef SS_INJECT_CUPTI_COUNTERS_INSIDE_H
 #define SS_INJECT_CUPTI_COUNTERS_INSIDE_H
 
@@ -8,12 +8,14 @@
 
 #include "counters/range_profiler.h"
 #include "counters/request.h"
+#include "inject/cupti/captures.h"
 #include "inject/cupti/counters.h"
 #include "ring/device_ring.h"
 
 struct ss_cupti_counters {
     struct ss_counter_request request;
     struct ss_profiler profiler;
+    const struct ss_cupti *cupti;
     const struct ss_cupti_counters_hooks *hooks;
     int owner; /* the process: a forked child measures nothing */
     struct ss_range_profiler ranges;
@@ -39,5 +41,11 @@ void ss_counters_write(struct ss_device_metrics_message *message);
 void ss_counters_describe(void);
 
 void ss_counters_on_step(int64_t step);
+/* A launch of a graph whose kernels are not known: the fact says so. */
+void ss_counters_skip_graph(void);
+/* false: the pattern of names cannot be used; the measurements have ended. */
+bool ss_counters_compile(void);
+/* The text for a graph and its kernels: "CUDA graph 2: 3 x gemm(…), …". */
+uint32_t ss_counters_graph_name(const void *executable, const struct ss_graph_kernels *kernels);
 
 #endif

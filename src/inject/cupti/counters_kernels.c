@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that CUPTI runs once for each pass, within the call that launches them. */
+/* Kernels that CUPTI runs once for each pass, within the call that launches them; and graphs, of
+ * which each launch is one pass. */
 #include <dlfcn.h>
 #include <regex.h>
 #include <string.h>
@@ -10,30 +11,41 @@
 #include "inject/cupti/launches.h"
 #include "inject/cupti/texts.h"
 
-enum { MOST_NAME_BYTES = 16 << 10, DIMENSIONS_AT = 8 /* in the parameters of a launch */ };
+enum {
+    MOST_NAME_BYTES = 16 << 10,
+    DIMENSIONS_AT = 8, /* in the parameters of a launch */
+    MOST_WAITED = 1000 /* launches of others, until a graph is launched again */
+};
 
 static struct {
     regex_t pattern;
-    bool is_compiled;
-    struct ss_device_metrics_message message; /* of the thread that holds is_busy */
+    /* Of the thread that holds is_busy: */
+    struct ss_device_metrics_message message;
+    const void *graph; /* some passes of it are measured; NULL: none */
+    unsigned waited;
 } kernels;
+
+/* What a call launches. */
+struct launched {
+    const char *symbol; /* of a kernel */
+    const void *graph;  /* or an executable graph, with */
+    struct ss_graph_kernels of;
+};
 
 /* The calls that launch and are open on this thread; those of the driver are nested in those of the
  * runtime. */
 static _Thread_local unsigned depth;
+static _Thread_local uint32_t epoch;
 static _Thread_local bool is_measuring;
 
-static bool compile_pattern(void)
+bool ss_counters_compile(void)
 {
     struct ss_error err = {0};
-    if (!kernels.is_compiled) {
-        if (regcomp(&kernels.pattern, ss_counters.request.kernel, REG_EXTENDED | REG_NOSUB) != 0) {
-            ss_fail(&err, SS_E_USAGE, "\"%.100s\" is no regular expression (POSIX extended)",
-                    ss_counters.request.kernel);
-            ss_counters_refuse(&err);
-            return false;
-        }
-        kernels.is_compiled = true;
+    if (regcomp(&kernels.pattern, ss_counters.request.kernel, REG_EXTENDED | REG_NOSUB) != 0) {
+        ss_fail(&err, SS_E_USAGE, "\"%.100s\" is no regular expression (POSIX extended)",
+                ss_counters.request.kernel);
+        ss_counters_refuse(&err);
+        return false;
     }
     return true;
 }
@@ -42,8 +54,7 @@ static bool compile_pattern(void)
 static bool matches(const char *symbol)
 {
     char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
-    if (symbol == NULL || strnlen(symbol, MOST_NAME_BYTES) == MOST_NAME_BYTES ||
-        !compile_pattern()) {
+    if (symbol == NULL || strnlen(symbol, MOST_NAME_BYTES) == MOST_NAME_BYTES) {
         return false;
     }
     if (regexec(&kernels.pattern, symbol, 0, NULL, 0) == 0) {
@@ -56,48 +67,105 @@ static bool matches(const char *symbol)
     return is_match;
 }
 
+/* Of a graph: one of its kernels. Those of a graph whose kernels are not known are counted. */
+static bool is_wanted(const struct launched *launched)
+{
+    if (launched->graph == NULL) {
+        return matches(launched->symbol);
+    }
+    for (uint32_t i = 0; i < launched->of.names; i++) {
+        struct ss_strview name = ss_cupti_text_get(launched->of.of[i].name);
+        char *symbol = ss_strndup(name.data, name.length);
+        bool is_match = matches(symbol);
+        ss_free(symbol);
+        if (is_match) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool has_dimensions(const char *function)
 {
     return function != NULL &&
            (strcmp(function, "cudaLaunchKernel") == 0 || strcmp(function, "cuLaunchKernel") == 0);
 }
 
-static void describe(const struct ss_cupti_callback_data *call)
+static void describe(const struct ss_cupti_callback_data *call, const struct launched *launched)
 {
     uint32_t dimensions[6] = {0};
-    if (has_dimensions(call->function) && call->parameters != NULL) {
+    if (launched->graph == NULL && has_dimensions(call->function) && call->parameters != NULL) {
         memcpy(dimensions, (const char *)call->parameters + DIMENSIONS_AT, sizeof dimensions);
     }
     kernels.message = (struct ss_device_metrics_message){
         .begin_ns = ss_stamp_monotonic_ns(),
         .step = -1,
         .context = call->context_number,
-        .name = ss_cupti_text(call->symbol, strlen(call->symbol)),
+        .name = launched->graph != NULL ? ss_counters_graph_name(launched->graph, &launched->of)
+                                        : ss_cupti_text(launched->symbol, strlen(launched->symbol)),
         .correlation = call->correlation,
         .grid = {dimensions[0], dimensions[1], dimensions[2]},
         .block = {dimensions[3], dimensions[4], dimensions[5]}};
 }
 
-/* The outermost call of a launch begins. */
-static void begin_launch(const struct ss_cupti_callback_data *call)
+static void drop_graph(void)
+{
+    kernels.graph = NULL;
+    kernels.waited = 0;
+}
+
+/* Whether a launch is the next of those that are asked for, or the next pass of a graph. */
+static bool is_next(const struct launched *launched)
+{
+    if (kernels.graph != NULL) {
+        if (launched->graph == kernels.graph) {
+            return true;
+        }
+        if (++kernels.waited <= MOST_WAITED) {
+            return false;
+        }
+        drop_graph(); /* it is not launched any more */
+    }
+    return ++ss_counters.seen > ss_counters.request.skip;
+}
+
+/* With is_busy. */
+static void begin_range(const struct ss_cupti_callback_data *call, const struct launched *launched)
 {
     struct ss_error err = {0};
-    if (ss_counters.has_ended || !matches(call->symbol) ||
-        atomic_flag_test_and_set(&ss_counters.is_busy)) {
+    enum ss_ranges_by by = launched->graph != NULL ? SS_RANGES_BY_CALLER : SS_RANGES_BY_KERNEL;
+    if (!is_next(launched) || !ss_counters_ready(by)) {
         return;
     }
-    ss_counters.seen++;
-    bool may = ss_counters.seen > ss_counters.request.skip && ss_counters.hooks->may_measure() &&
-               ss_counters_ready(SS_RANGES_BY_KERNEL);
-    if (may) {
-        ss_counters_synchronise();
-        is_measuring = ss_range_profiler_begin(&ss_counters.ranges, &err) == SS_OK;
-        if (is_measuring) {
-            describe(call);
-        } else {
-            ss_counters_refuse(&err);
-        }
+    ss_counters_synchronise();
+    if (launched->graph == NULL || kernels.graph == NULL) {
+        ss_range_profiler_restart(&ss_counters.ranges, by);
     }
+    kernels.graph = launched->graph;
+    is_measuring = ss_range_profiler_begin(&ss_counters.ranges, &err) == SS_OK;
+    if (is_measuring) {
+        describe(call, launched);
+    } else {
+        ss_counters_refuse(&err);
+    }
+}
+
+/* The outermost call of a launch begins. */
+static void begin_launch(int domain, uint32_t function, const struct ss_cupti_callback_data *call)
+{
+    struct launched launched = {.symbol = call->symbol};
+    if (ss_counters.has_ended || ss_captures_is_any() || !ss_counters.hooks->may_measure()) {
+        return;
+    }
+    launched.graph = ss_captures_launched(domain, function, call);
+    if (launched.graph != NULL && !ss_captures_kernels(launched.graph, &launched.of)) {
+        ss_counters_skip_graph();
+        return;
+    }
+    if (!is_wanted(&launched) || atomic_flag_test_and_set(&ss_counters.is_busy)) {
+        return;
+    }
+    begin_range(call, &launched);
     if (!is_measuring) {
         atomic_flag_clear(&ss_counters.is_busy);
     }
@@ -106,19 +174,33 @@ static void begin_launch(const struct ss_cupti_callback_data *call)
 static void end_launch(void)
 {
     struct ss_error err = {0};
-    bool is_complete = false;
+    bool is_complete = false, is_graph = kernels.graph != NULL;
     is_measuring = false;
     ss_counters_synchronise();
     kernels.message.end_ns = ss_stamp_monotonic_ns();
     if (ss_range_profiler_end(&ss_counters.ranges, &is_complete, &err) != SS_OK) {
         ss_counters_refuse(&err);
     } else if (is_complete) {
+        drop_graph();
         ss_counters_write(&kernels.message);
-    } else {
+    } else if (!is_graph) {
         ss_fail(&err, SS_E_UNSUPPORTED, "CUPTI did not run the kernel once for each pass");
         ss_counters_refuse(&err);
     }
     atomic_flag_clear(&ss_counters.is_busy);
+}
+
+/* The ends of open calls pass unobserved where the callbacks were switched off meanwhile. */
+static void follow_switch(void)
+{
+    uint32_t now = ss_launches_epoch();
+    if (epoch != now) {
+        epoch = now;
+        depth = 0;
+        if (is_measuring) {
+            end_launch();
+        }
+    }
 }
 
 void ss_cupti_counters_on_launch(int domain, uint32_t function,
@@ -127,9 +209,10 @@ void ss_cupti_counters_on_launch(int domain, uint32_t function,
     if (!ss_launches_is_launch(domain, function)) {
         return;
     }
+    follow_switch();
     if (call->site == SS_CUPTI_ENTERS) {
         if (depth++ == 0) {
-            begin_launch(call);
+            begin_launch(domain, function, call);
         }
     } else if (depth > 0 && --depth == 0 && is_measuring) {
         end_launch();

@@ -6,7 +6,8 @@
 
 /* Of the thread that holds is_busy. */
 static struct {
-    bool is_open; /* a pass runs */
+    bool is_open;    /* a pass runs */
+    bool is_spoiled; /* and has more than one step, since a capture was open at its end */
     struct ss_device_metrics_message message;
 } measured = {.message.step = -1};
 
@@ -21,10 +22,14 @@ static void end_pass(int64_t step)
     measured.message.step = measured.message.step < 0 ? step : measured.message.step;
     if (status != SS_OK) {
         ss_counters_refuse(&err);
+    } else if (measured.is_spoiled) {
+        ss_range_profiler_restart(&ss_counters.ranges, SS_RANGES_BY_CALLER);
+        measured.message = (struct ss_device_metrics_message){.step = -1};
     } else if (is_complete) {
         ss_counters_write(&measured.message);
         measured.message = (struct ss_device_metrics_message){.step = -1};
     }
+    measured.is_spoiled = false;
 }
 
 static void begin_pass(void)
@@ -51,6 +56,12 @@ void ss_counters_on_step(int64_t step)
         return;
     }
     bool was_open = measured.is_open;
+    if (ss_captures_is_any()) { /* a wait for the device would break it */
+        measured.is_spoiled = was_open;
+        ss_counters.seen++;
+        atomic_flag_clear(&ss_counters.is_busy);
+        return;
+    }
     if (was_open) {
         end_pass(step);
     }

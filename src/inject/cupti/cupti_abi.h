@@ -50,10 +50,17 @@ enum ss_cupti_attribute {
 enum { SS_CUPTI_FLUSH_NORMAL = 0, SS_CUPTI_FLUSH_FORCED = 1 }; /* CUpti_ActivityFlag */
 /* CUpti_CallbackDomain */
 enum { SS_CUPTI_DOMAIN_DRIVER = 1, SS_CUPTI_DOMAIN_RUNTIME = 2, SS_CUPTI_DOMAIN_RESOURCE = 3 };
-enum { SS_CUPTI_NODE_MADE = 13, SS_CUPTI_NODE_CLONED = 20 }; /* CUpti_CallbackIdResource */
-enum { SS_CUPTI_ENTERS = 0, SS_CUPTI_EXITS = 1 };            /* CUpti_ApiCallbackSite */
-enum { SS_CUPTI_SYSTEM_THREAD_IDS = 1 };                     /* CUpti_ActivityThreadIdType */
-enum { SS_CUPTI_COPY_IS_ASYNC = 1 };                         /* CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC */
+/* CUpti_CallbackIdResource, CUgraphNodeType */
+enum {
+    SS_CUPTI_GRAPH_ENDS = 10,
+    SS_CUPTI_NODE_MADE = 13,
+    SS_CUPTI_EXECUTABLE_ENDS = 19,
+    SS_CUPTI_NODE_CLONED = 20
+};
+enum { SS_CUPTI_KERNEL_NODE = 0 };
+enum { SS_CUPTI_ENTERS = 0, SS_CUPTI_EXITS = 1 }; /* CUpti_ApiCallbackSite */
+enum { SS_CUPTI_SYSTEM_THREAD_IDS = 1 };          /* CUpti_ActivityThreadIdType */
+enum { SS_CUPTI_COPY_IS_ASYNC = 1 };              /* CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC */
 /* CUpti_ActivityMemoryOperationType, CUpti_ActivityMemoryPoolType */
 enum { SS_CUPTI_ALLOCATES = 1, SS_CUPTI_RELEASES = 2, SS_CUPTI_LOCAL_POOL = 1 };
 
@@ -128,6 +135,7 @@ typedef void ss_cupti_callback(void *user, int domain, uint32_t function, const 
     X(ActivityEnableAllSyncRecords, uint8_t enable)                                                \
     X(SetThreadIdType, int type)                                                                   \
     X(GetGraphNodeId, void *node, uint64_t *id)                                                    \
+    X(GetGraphExecId, const void *executable, uint32_t *id)                                        \
     X(Subscribe_v2, void **subscriber, ss_cupti_callback *callback, void *user, void *params)
 
 /* --- records ---------------------------------------------------------------------------------- */

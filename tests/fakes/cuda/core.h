@@ -288,6 +288,8 @@ SIM_API enum sim_result sim_stream_destroy(struct sim_stream *stream);
 SIM_API enum sim_result sim_stream_query(struct sim_stream *stream);
 SIM_API enum sim_result sim_stream_synchronize(struct sim_stream *stream);
 SIM_API enum sim_result sim_device_synchronize(struct sim_device *device);
+/* The same as a call of the program: it breaks the captures of the device's streams. */
+SIM_API enum sim_result sim_context_synchronize(struct sim_device *device);
 SIM_API void sim_each_stream(struct sim_device *device, void (*visit)(const struct sim_stream *));
 SIM_API uint32_t sim_stream_id(const struct sim_stream *stream);
 SIM_API struct sim_device *sim_stream_device(const struct sim_stream *stream);

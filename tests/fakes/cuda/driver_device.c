@@ -215,7 +215,7 @@ CUresult impl_cuCtxGetDevice(CUdevice *device)
 
 CUresult impl_cuCtxSynchronize(void)
 {
-    return as_result(sim_device_synchronize(sim_current_device()));
+    return as_result(sim_context_synchronize(sim_current_device()));
 }
 
 /* --- lookups --- */

@@ -30,7 +30,7 @@ cudaError_t impl_cudaSetDevice(int device)
 cudaError_t impl_cudaDeviceSynchronize(void)
 {
     sim_use_device(sim_current_device());
-    return as_error(sim_device_synchronize(sim_current_device()));
+    return as_error(sim_context_synchronize(sim_current_device()));
 }
 
 cudaError_t impl_cudaDeviceReset(void)

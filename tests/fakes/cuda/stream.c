@@ -163,6 +163,19 @@ enum sim_result sim_device_synchronize(struct sim_device *device)
     return SIM_OK;
 }
 
+enum sim_result sim_context_synchronize(struct sim_device *device)
+{
+    bool is_captured = false;
+    pthread_mutex_lock(&sim_lock);
+    for (struct sim_stream *stream = device->streams; stream != NULL; stream = stream->next) {
+        if (stream->capture != NULL) {
+            stream->capture->is_broken = is_captured = true;
+        }
+    }
+    pthread_mutex_unlock(&sim_lock);
+    return is_captured ? SIM_CAPTURE_UNSUPPORTED : sim_device_synchronize(device);
+}
+
 uint32_t sim_stream_id(const struct sim_stream *stream)
 {
     return stream->id;
