@@ -22,6 +22,11 @@ static const struct ss_column columns[SS_COLLECTIVE_COLUMNS] = {
     [SS_COLLECTIVE_BYTES] = {.key = "bytes", .unit = "bytes"},
     [SS_COLLECTIVE_ALGORITHM] = {.key = "algorithm"},
     [SS_COLLECTIVE_PROTOCOL] = {.key = "protocol"},
+    [SS_COLLECTIVE_MODULE] = {.key = "module"},
+    [SS_COLLECTIVE_BUCKET] = {.key = "bucket"},
+    [SS_COLLECTIVE_BUCKETS] = {.key = "buckets"},
+    [SS_COLLECTIVE_FIRST_PARAMETER] = {.key = "first_parameter"},
+    [SS_COLLECTIVE_LAST_PARAMETER] = {.key = "last_parameter"},
     [SS_COLLECTIVE_NOTE] = {.key = "note"},
 };
 
@@ -73,6 +78,31 @@ static void put_field(const struct ss_model *model, const struct ss_rank_call *c
     }
 }
 
+/* Of the first rank that has it. */
+static void put_number(const struct ss_model *model, const struct ss_rank_call *calls, size_t count,
+                       uint32_t field, struct ss_cell *cell)
+{
+    int64_t number;
+    for (size_t i = 0; i < count; i++) {
+        if (ss_event_number(model, &model->ranges.data[calls[i].range], field, &number)) {
+            *cell = ss_cell_integer(number);
+            return;
+        }
+    }
+}
+
+static void put_module(const struct ss_model *model, const struct ss_rank_call *calls, size_t count,
+                       struct ss_cell *cells)
+{
+    put_field(model, calls, count, SS_EVENT_FIELD_module, &cells[SS_COLLECTIVE_MODULE]);
+    put_number(model, calls, count, SS_EVENT_FIELD_bucket, &cells[SS_COLLECTIVE_BUCKET]);
+    put_number(model, calls, count, SS_EVENT_FIELD_buckets, &cells[SS_COLLECTIVE_BUCKETS]);
+    put_field(model, calls, count, SS_EVENT_FIELD_first_parameter,
+              &cells[SS_COLLECTIVE_FIRST_PARAMETER]);
+    put_field(model, calls, count, SS_EVENT_FIELD_last_parameter,
+              &cells[SS_COLLECTIVE_LAST_PARAMETER]);
+}
+
 static void put_row(const struct ss_model *model, const struct ss_collectives *collectives,
                     size_t number, uint32_t culprit, struct ss_cell *cells)
 {
@@ -108,6 +138,7 @@ static void put_row(const struct ss_model *model, const struct ss_collectives *c
     }
     put_field(model, calls, row->count, SS_EVENT_FIELD_algorithm, &cells[SS_COLLECTIVE_ALGORITHM]);
     put_field(model, calls, row->count, SS_EVENT_FIELD_protocol, &cells[SS_COLLECTIVE_PROTOCOL]);
+    put_module(model, calls, row->count, cells);
 }
 
 /* --- notes ------------------------------------------------------------------------------------ */

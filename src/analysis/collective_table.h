@@ -23,6 +23,11 @@ enum ss_collective_column {
     SS_COLLECTIVE_BYTES,
     SS_COLLECTIVE_ALGORITHM, /* absent: not recorded */
     SS_COLLECTIVE_PROTOCOL,
+    SS_COLLECTIVE_MODULE, /* whose parameters or gradients it transfers; absent: unknown */
+    SS_COLLECTIVE_BUCKET, /* of gradients, from 0 */
+    SS_COLLECTIVE_BUCKETS,
+    SS_COLLECTIVE_FIRST_PARAMETER, /* of the bucket */
+    SS_COLLECTIVE_LAST_PARAMETER,
     SS_COLLECTIVE_NOTE, /* why nothing is said of the last rank */
     SS_COLLECTIVE_COLUMNS
 };

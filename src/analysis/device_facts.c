@@ -210,6 +210,7 @@ void ss_device_facts_find(struct ss_device_facts *facts, const struct ss_selecti
         sum_bytes(facts, selection, training);
         sum_waits(facts, selection, training);
         ss_collectives_init(&facts->collectives, selection, &facts->summary.works, training);
+        facts->exposed = ss_exposed_on_devices(selection->model, &facts->summary.works, training);
     }
     ss_device_summary_release(&facts->summary);
 }

@@ -10,6 +10,7 @@
 #include "analysis/device_memory.h"
 #include "analysis/device_steps.h"
 #include "analysis/device_waits.h"
+#include "analysis/exposed_collectives.h"
 
 struct ss_device_facts {
     bool has_steps; /* steady-state steps with work of a device; else all else is 0 */
@@ -24,7 +25,8 @@ struct ss_device_facts {
     uint64_t conversion_ns, conversions; /* kernels that only convert or move data */
     uint64_t pageable_ns, pageable_bytes, pageable_copies; /* copies from or to pageable memory */
     struct ss_collectives collectives;
-    uint64_t allocation_ns, allocations; /* calls that allocate or free memory of the device */
+    struct ss_exposed_collective exposed; /* communication that nothing hides */
+    uint64_t allocation_ns, allocations;  /* calls that allocate or free memory of the device */
     uint64_t allocated_bytes; /* of the device, where it is recorded what programs take from it */
     struct ss_compilations compilations; /* in the whole recording */
     uint64_t wait_calls;                 /* that wait for it */

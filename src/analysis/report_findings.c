@@ -143,6 +143,17 @@ static void add_wait(const struct ss_device_wait *wait, const struct ss_model *m
     }
 }
 
+/* "longest: all_gather of layers.3, 41 % of the waits for collectives whose module is known" */
+static void add_exposed(const struct ss_exposed_collective *exposed, const struct ss_model *model,
+                        struct ss_sentence *out)
+{
+    ss_sentence_add(out, "longest: ");
+    ss_exposed_collective_add(model, exposed, out);
+    ss_sentence_add(out, ", ");
+    ss_sentence_add_percent(out, 100 * (double)exposed->ns / (double)exposed->all_ns, 0);
+    ss_sentence_add(out, " of the waits for collectives whose module is known");
+}
+
 static struct ss_sentence *add_detail(struct ss_document_finding *out, struct ss_arena *arena)
 {
     ss_vec_push(&out->details, ss_sentence_of(arena));
@@ -169,6 +180,9 @@ void ss_report_fill_finding(const struct ss_finding *finding, const struct ss_mo
     }
     if (finding->wait != NULL) {
         add_wait(finding->wait, model, add_detail(out, arena));
+    }
+    if (finding->exposed != NULL) {
+        add_exposed(finding->exposed, model, add_detail(out, arena));
     }
     if (finding->kernel != 0) {
         add_kernel(finding->kernel, model, add_detail(out, arena));

@@ -132,6 +132,7 @@ bool ss_rule_device_communication(const struct ss_training_facts *facts, struct 
 {
     const struct ss_device_mean *mean = &facts->device.summary.mean;
     uint64_t exposed_ns = mean->times.class_ns[SS_WORK_COMMUNICATION] - waits_for_ranks(facts);
+    finding->exposed = facts->device.exposed.ns > 0 ? &facts->device.exposed : NULL;
     add_time(finding, facts, "communication in all", mean->times.communication_ns);
     if (mean->times.communication_ns > 0) {
         ss_finding_add(finding, "hidden behind computation", SS_EVIDENCE_PERCENT,

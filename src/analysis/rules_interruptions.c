@@ -97,6 +97,7 @@ bool ss_rule_communication(const struct ss_training_facts *facts, struct ss_find
     ns -= idle_ns < ns ? idle_ns : ns;
     ss_finding_set_cost(finding, ns, ns);
     finding->phase = ss_training_phase(facts, ss_phase_communication);
+    finding->exposed = facts->exposed.ns > 0 ? &facts->exposed : NULL;
     ss_finding_add(finding, "trainers in this recording", SS_EVIDENCE_COUNT,
                    (double)facts->steps->processes);
     return finding->phase != NULL && late_rank_ns(facts) == 0;

@@ -105,6 +105,7 @@ static void find_ranks(struct ss_training_facts *facts, const struct ss_selectio
     facts->joint_communication = ss_training_phase(facts, ss_phase_communication) != NULL
                                      ? ss_late_rank_joint_share(selection, facts->steps)
                                      : -1;
+    facts->exposed = ss_exposed_on_host(selection->model, facts->steps);
     find_pipeline(facts, selection);
 }
 

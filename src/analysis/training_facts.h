@@ -139,9 +139,10 @@ struct ss_training_facts {
     struct ss_training_samples samples;
     struct ss_hot_lines hot_lines;
     struct ss_late_rank late_rank;
-    double joint_communication;  /* see ss_late_rank_joint_share */
-    struct ss_pipeline pipeline; /* the one with most stages; steps 0: there is none */
-    int64_t pipeline_slowest;    /* rank of its slowest stage */
+    struct ss_exposed_collective exposed; /* what ranks wait for on their hosts */
+    double joint_communication;           /* see ss_late_rank_joint_share */
+    struct ss_pipeline pipeline;          /* the one with most stages; steps 0: there is none */
+    int64_t pipeline_slowest;             /* rank of its slowest stage */
     struct ss_waits waits;
     struct ss_flops_figures flops;
     struct ss_throughput throughput;

@@ -173,19 +173,20 @@ struct ss_event_collective {
     int64_t sequence;             /* -1: none */
     int64_t bytes;                /* -1: unknown */
     int64_t root;                 /* a rank of the world; -1: none, or unknown */
-    /* Of torch, which knows neither algorithm nor protocol. */
-    uint32_t module; /* a name: what the data belongs to; 0: unknown */
-    bool has_tag;    /* a transfer: root is the partner, sequence its number with this tag */
-    uint32_t tag;    /* at most SS_RING_MOST_TAG */
-    int64_t self;    /* of a transfer: the process's own rank in the world */
+    uint32_t module;              /* a name: what the data belongs to; 0: unknown */
+    bool has_tag; /* a transfer: root is the partner, sequence its number with this tag */
+    uint32_t tag; /* at most SS_RING_MOST_TAG */
+    int64_t self; /* of a transfer: the process's own rank in the world */
 };
 
 static inline uint64_t ss_event_collective_flags(const struct ss_event_collective *collective)
 {
     bool has_self =
         collective->has_tag && collective->self >= 0 && collective->self <= SS_RING_MOST_SELF;
-    return (has_self ? (uint64_t)(collective->self + 1) << SS_RING_SELF_SHIFT : 0) |
-           (collective->bytes >= 0 ? SS_RING_HAS_BYTES : 0) |
+    uint64_t above = has_self              ? (uint64_t)collective->self + 1
+                     : collective->has_tag ? 0
+                                           : collective->module & (SS_RING_MAX_NAMES - 1);
+    return above << SS_RING_SELF_SHIFT | (collective->bytes >= 0 ? SS_RING_HAS_BYTES : 0) |
            (collective->has_tag ? SS_RING_HAS_TAG : 0) |
            (collective->module != 0 ? SS_RING_HAS_MODULE : 0) |
            (uint64_t)collective->reduction << SS_RING_REDUCTION_SHIFT;
@@ -203,7 +204,7 @@ static inline uint64_t ss_event_begin_collective(uint32_t domain, uint32_t name,
     bool has_root = collective->root >= 0 && collective->root < UINT16_MAX;
     uint32_t root = has_root ? (uint32_t)collective->root + 1 : 0;
     uint64_t algorithm = collective->has_tag ? collective->tag : collective->algorithm;
-    uint64_t protocol = collective->module != 0 ? collective->module : collective->protocol;
+    uint64_t protocol = collective->has_tag ? collective->module : collective->protocol;
     struct ss_ring_extra more[3] = {
         {ss_process_new_id(), collective->datatype | algorithm << 24},
         {(uint64_t)collective->sequence, collective->group | (uint64_t)(collective->size & 0xffffff)

@@ -38,6 +38,7 @@ bool ss_torch_add_module_functions(ss_python_object *functions);
 bool ss_torch_add_memory_functions(ss_python_object *functions);
 bool ss_torch_add_operator_functions(ss_python_object *functions);
 bool ss_torch_add_collective_functions(ss_python_object *functions);
+bool ss_torch_add_bucket_functions(ss_python_object *functions);
 bool ss_torch_add_methods(ss_python_object *functions, struct ss_python_method *methods,
                           size_t count);
 

@@ -6,13 +6,15 @@
 
 #include "annot/define.h"
 #include "inject/torch.h"
+#include "inject/torch_buckets.h"
+#include "inject/torch_check.h"
 
 enum { MOST_GROUPS = 1024, MOST_THREADS = 4096, MOST_NESTED = 8, DETAILS = 64 };
 enum { COLLECTIVE_ARGUMENTS = 5, TRANSFER_ARGUMENTS = 7 };
 
 /* What a call passes to its group. */
 struct details {
-    uint32_t datatype;
+    uint32_t datatype, module; /* names */
     int64_t bytes, root;
 };
 
@@ -20,7 +22,7 @@ struct details {
  * while it is written. */
 struct slot {
     _Atomic int64_t operation;
-    _Atomic uint32_t datatype;
+    _Atomic uint32_t datatype, module;
     _Atomic int64_t bytes, root;
 };
 
@@ -46,6 +48,8 @@ static _Thread_local struct call {
     struct details details; /* of a transfer: its root is the partner */
 } calls[MOST_NESTED];
 static _Thread_local uint32_t depth;
+/* What the collectives that this thread calls belong to, a name. */
+static _Thread_local uint32_t module;
 
 /* What else is known of a call that starts a transfer. */
 static _Thread_local struct transfer {
@@ -71,19 +75,25 @@ static struct group *group_of_thread(int32_t tid)
     return NULL;
 }
 
-/* pairs with put_details */
-static struct details details_of(struct group *group, int64_t operation)
+/* pairs with put_details; false: the program has not called it. Of a call that too many others
+ * followed, nothing is known. */
+static bool find_details(struct group *group, int64_t operation, struct details *found)
 {
     struct slot *slot = &group->slots[operation % DETAILS];
-    struct details none = {0, -1, -1}, found;
-    if (atomic_load_explicit(&slot->operation, memory_order_acquire) != operation) {
-        return none;
+    int64_t last = atomic_load_explicit(&slot->operation, memory_order_acquire);
+    *found = (struct details){.bytes = -1, .root = -1};
+    if (last != operation) {
+        return last > operation;
     }
-    found.datatype = atomic_load_explicit(&slot->datatype, memory_order_relaxed);
-    found.bytes = atomic_load_explicit(&slot->bytes, memory_order_relaxed);
-    found.root = atomic_load_explicit(&slot->root, memory_order_relaxed);
+    struct details details = {atomic_load_explicit(&slot->datatype, memory_order_relaxed),
+                              atomic_load_explicit(&slot->module, memory_order_relaxed),
+                              atomic_load_explicit(&slot->bytes, memory_order_relaxed),
+                              atomic_load_explicit(&slot->root, memory_order_relaxed)};
     atomic_thread_fence(memory_order_acquire);
-    return atomic_load_explicit(&slot->operation, memory_order_relaxed) == operation ? found : none;
+    if (atomic_load_explicit(&slot->operation, memory_order_relaxed) == operation) {
+        *found = details;
+    }
+    return true;
 }
 
 static void put_details(struct group *group, int64_t operation, struct details details)
@@ -92,10 +102,54 @@ static void put_details(struct group *group, int64_t operation, struct details d
     atomic_store_explicit(&slot->operation, -1, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&slot->datatype, details.datatype, memory_order_relaxed);
+    atomic_store_explicit(&slot->module, details.module, memory_order_relaxed);
     atomic_store_explicit(&slot->bytes, details.bytes, memory_order_relaxed);
     atomic_store_explicit(&slot->root, details.root, memory_order_relaxed);
     atomic_store_explicit(&slot->operation, operation, memory_order_release);
 }
+
+/* --- gradients ------------------------------------------------------------------------------- */
+
+/* Elements of the tensor that a call transfers; -1: unknown. */
+static int64_t elements_of(const struct ss_torch_call *torch_call)
+{
+    struct ss_torch_shape shape;
+    size_t count = 0;
+    if (ss_torch_layout.inputs == 0 || ss_torch_layout.sizes == 0) {
+        return -1;
+    }
+    const struct ss_torch_value *inputs = ss_torch_inputs(&ss_torch_layout, torch_call, &count);
+    if (count != 1 || !ss_torch_shape_of(&ss_torch_layout, inputs, &shape)) {
+        return -1;
+    }
+    int64_t elements = 1;
+    for (size_t i = 0; i < shape.count; i++) {
+        if (shape.sizes[i] < 0 || __builtin_mul_overflow(elements, shape.sizes[i], &elements)) {
+            return -1;
+        }
+    }
+    return elements;
+}
+
+static bool is_all_reduce(const char *scope)
+{
+    return strstr(scope, "all_reduce") != NULL && strstr(scope, "barrier") == NULL;
+}
+
+/* Of an operation that starts below Python. */
+static struct details details_below(const struct group *group, const char *scope,
+                                    const struct ss_torch_call *torch_call)
+{
+    struct ss_torch_bucket bucket;
+    struct details none = {.bytes = -1, .root = -1};
+    if (!is_all_reduce(scope) ||
+        !ss_torch_bucket_next((uint32_t)(group - groups) + 1, elements_of(torch_call), &bucket)) {
+        return none;
+    }
+    return (struct details){bucket.datatype, bucket.name, bucket.bytes, -1};
+}
+
+/* --- operations ------------------------------------------------------------------------------- */
 
 static bool is_transfer(const char *scope)
 {
@@ -114,6 +168,7 @@ static bool put_transfer(const struct group *group, const struct call *call,
                                                .size = group->size,
                                                .sequence = transfer.sequence,
                                                .datatype = call->details.datatype,
+                                               .module = call->details.module,
                                                .bytes = call->details.bytes,
                                                .root = call->details.root,
                                                .has_tag = transfer.tag >= 0 &&
@@ -123,7 +178,8 @@ static bool put_transfer(const struct group *group, const struct call *call,
     return group->name != 0;
 }
 
-bool ss_torch_collective_next(const char *scope, struct ss_event_collective *collective)
+bool ss_torch_collective_next(const struct ss_torch_call *torch_call, const char *scope,
+                              struct ss_event_collective *collective)
 {
     const struct call *call = depth > 0 && depth <= MOST_NESTED ? &calls[depth - 1] : NULL;
     struct group *group = group_of_thread(ss_thread_tid());
@@ -139,13 +195,18 @@ bool ss_torch_collective_next(const char *scope, struct ss_event_collective *col
     if (is_transfer(scope)) {
         return put_transfer(group, call, collective);
     }
-    struct details details =
-        call != NULL && !is_of_thread ? call->details : details_of(group, operation);
+    struct details details;
+    if (call != NULL && !is_of_thread) {
+        details = call->details;
+    } else if (!find_details(group, operation, &details)) {
+        details = details_below(group, scope, torch_call);
+    }
     *collective = (struct ss_event_collective){
         .group = group->name,
         .size = group->size,
         .sequence = atomic_fetch_add_explicit(&group->collectives, 1, memory_order_relaxed),
         .datatype = details.datatype,
+        .module = details.module,
         .bytes = details.bytes,
         .root = details.root};
     return group->name != 0;
@@ -225,7 +286,7 @@ static ss_python_object *begin_collective(ss_python_object *self, ss_python_obje
         !read_numbers(args, count, numbers)) {
         return NULL;
     }
-    struct details details = {(uint32_t)numbers[3], numbers[2], numbers[4]};
+    struct details details = {(uint32_t)numbers[3], module, numbers[2], numbers[4]};
     struct group *group = group_of(numbers[0]);
     if (group != NULL && numbers[1] >= 0) {
         put_details(group, numbers[1], details);
@@ -251,7 +312,7 @@ static ss_python_object *begin_transfer(ss_python_object *self, ss_python_object
     if (depth < MOST_NESTED) {
         calls[depth] =
             (struct call){.group = group_of(numbers[0]) != NULL ? (uint32_t)numbers[0] : 0,
-                          .details = {(uint32_t)numbers[2], numbers[1], numbers[3]}};
+                          .details = {(uint32_t)numbers[2], module, numbers[1], numbers[3]}};
         bool has_self = numbers[4] >= 0 && numbers[4] <= SS_RING_MOST_SELF;
         transfer = (struct transfer){.depth = depth + 1,
                                      .self = has_self ? (int32_t)numbers[4] : -1,
@@ -273,6 +334,17 @@ static ss_python_object *end_collective(ss_python_object *self, ss_python_object
     return ss_python_none();
 }
 
+/* a name: what the collectives that this thread calls from now on belong to; 0: unknown → the one
+ * before */
+static ss_python_object *set_collective_module(ss_python_object *self, ss_python_object *argument)
+{
+    (void)self;
+    int64_t name = ss_python.PyLong_AsLongLong(argument);
+    uint32_t before = module;
+    module = name > 0 && name < SS_RING_MAX_NAMES ? (uint32_t)name : 0;
+    return ss_python.PyLong_FromLongLong(before);
+}
+
 static struct ss_python_method methods[] = {
     {"define_group", {define_group}, SS_PYTHON_FASTCALL},
     {"set_group_thread", {set_group_thread}, SS_PYTHON_FASTCALL},
@@ -280,6 +352,7 @@ static struct ss_python_method methods[] = {
     {"begin_collective", {begin_collective}, SS_PYTHON_FASTCALL},
     {"begin_transfer", {begin_transfer}, SS_PYTHON_FASTCALL},
     {"end_collective", {.one = end_collective}, SS_PYTHON_ONE},
+    {"set_collective_module", {.one = set_collective_module}, SS_PYTHON_ONE},
 };
 
 bool ss_torch_add_collective_functions(ss_python_object *functions)

@@ -17,9 +17,13 @@
 
 #include "annot/events.h"
 
+struct ss_torch_call;
+
 /* Called as an operation begins: counts it. A transfer between two ranks has a tag (has_tag), and
- * its number among those of its ranks and tag. false: its group is unknown, or of a transfer the
+ * its number among those of its ranks and tag. An all-reduce that the program has not called may be
+ * of a bucket of gradients (torch_buckets.h). false: its group is unknown, or of a transfer the
  * call. */
-bool ss_torch_collective_next(const char *scope, struct ss_event_collective *collective);
+bool ss_torch_collective_next(const struct ss_torch_call *torch_call, const char *scope,
+                              struct ss_event_collective *collective);
 
 #endif

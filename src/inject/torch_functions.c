@@ -60,5 +60,6 @@ bool ss_torch_add_functions(ss_python_object *functions)
            ss_torch_add_event_functions(functions) && ss_torch_add_step_functions(functions) &&
            ss_torch_add_module_functions(functions) && ss_torch_add_memory_functions(functions) &&
            ss_torch_add_operator_functions(functions) &&
-           ss_torch_add_collective_functions(functions) && ss_torch_add_device_functions(functions);
+           ss_torch_add_collective_functions(functions) &&
+           ss_torch_add_bucket_functions(functions) && ss_torch_add_device_functions(functions);
 }

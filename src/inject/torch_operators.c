@@ -165,10 +165,10 @@ static struct collective {
     _Atomic uint64_t id;
 } collectives[MAX_COLLECTIVES];
 
-static uint64_t begin_event(const char *text, uint32_t name)
+static uint64_t begin_event(const struct ss_torch_call *call, const char *text, uint32_t name)
 {
     struct ss_event_collective collective;
-    if (!ss_torch_collective_next(text, &collective)) {
+    if (!ss_torch_collective_next(call, text, &collective)) {
         return ss_event_begin(domain, name, (struct ss_event_value){0});
     }
     if (!collective.has_tag) { /* NCCL's messages have no numbers to be matched with */
@@ -181,7 +181,7 @@ static void begin_collective(const struct ss_torch_call *call)
 {
     const char *text = ss_torch_library.name_of(call);
     bool is_on = ss_event_is_on(SS_RING_GATE_RANGES);
-    uint64_t id = begin_event(text, is_on ? name_in(&kinds[COLLECTIVE], text) : 0);
+    uint64_t id = begin_event(call, text, is_on ? name_in(&kinds[COLLECTIVE], text) : 0);
     for (size_t i = 0; i < MAX_COLLECTIVES && id != 0; i++) {
         const struct ss_torch_call *expected = NULL;
         if (atomic_compare_exchange_strong(&collectives[i].call, &expected, call)) {

@@ -5,6 +5,7 @@
 #include "base/device_api.h"
 #include "base/intern.h"
 #include "record/annotation_tracks_inside.h"
+#include "record/collective_module.h"
 #include "trace/event_fields.h"
 
 static enum ss_group_kind group_kind_of(struct ss_strview scope)
@@ -127,7 +128,11 @@ uint32_t ss_tracks_put_collective(struct ss_annotation_tracks *tracks,
     count += put_text(tracks, event->collective.protocol, SS_EVENT_FIELD_protocol, &fields[count]);
     count += put_kind(tracks, event, &fields[count]);
     count += put_reduction(event, &fields[count]);
-    count += put_text(tracks, event->collective.module, SS_EVENT_FIELD_module, &fields[count]);
+    uint32_t module = event->collective.module;
+    if (module != 0 && module < tracks->name_entries.count) {
+        count += ss_collective_module_put(
+            ss_tracks_text(tracks, tracks->name_entries.data[module].text), &fields[count]);
+    }
     if (event->collective.tag >= 0) {
         fields[count++] = (struct ss_event_value){
             SS_EVENT_FIELD_tag, {SS_VALUE_INT, {.integer = event->collective.tag}}};

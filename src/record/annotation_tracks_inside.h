@@ -100,7 +100,7 @@ void ss_tracks_on_event(void *context, const struct ss_annot_event *event);
 
 /* The fields of a collective. Returns how many; there is room for
  * SS_TRACK_COLLECTIVE_FIELDS. */
-enum { SS_TRACK_COLLECTIVE_FIELDS = 10 };
+enum { SS_TRACK_COLLECTIVE_FIELDS = 15 };
 uint32_t ss_tracks_put_collective(struct ss_annotation_tracks *tracks,
                                   const struct ss_annot_event *event,
                                   struct ss_event_value *fields);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/device_api.h"
+#include "record/collective_module.h"
 #include "record/context.h"
 #include "record/device_tracks_inside.h"
 
@@ -228,6 +229,10 @@ static void add_collective(struct ss_device_tracks *devices, struct ss_device_fi
     ss_device_add_text(fields, SS_EVENT_FIELD_protocol,
                        ss_device_text_of(devices, first->protocol));
     ss_device_add_text(fields, SS_EVENT_FIELD_reduction, ss_nccl_reduction(first->reduction));
+    if (fields->count + SS_COLLECTIVE_MODULE_FIELDS <= SS_MAX_EVENT_FIELDS) {
+        fields->count += ss_collective_module_put(ss_device_text_of(devices, first->module),
+                                                  &fields->values[fields->count]);
+    }
     add_signed(fields, SS_EVENT_FIELD_bytes, collective->bytes);
     add_signed(fields, SS_EVENT_FIELD_root, first->root);
 }

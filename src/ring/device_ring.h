@@ -204,9 +204,10 @@ struct ss_device_collective_message {
     struct ss_device_message head;
     uint32_t correlation;
     uint32_t function, group, datatype, algorithm, protocol; /* texts */
+    uint32_t module;                                         /* text: what the data belongs to */
     uint32_t size;                                           /* ranks of the group; 0: unknown */
     uint32_t channels;                                       /* 0: unknown */
-    uint32_t reduction, unused;                              /* enum ss_ring_reduction */
+    uint32_t reduction;                                      /* enum ss_ring_reduction */
     int64_t sequence;                                        /* number in the group; -1: none */
     int64_t bytes;                                           /* -1: unknown */
     int64_t root;                                            /* rank of the world; -1: none */

@@ -265,7 +265,8 @@ enum ss_ring_type {
 enum ss_ring_collective {
     SS_RING_HAS_BYTES = 1,
     SS_RING_HAS_TAG = 2,    /* it is a transfer: the place of the algorithm has its tag */
-    SS_RING_HAS_MODULE = 4, /* the place of the protocol has what its data belongs to, a name */
+    SS_RING_HAS_MODULE = 4, /* of a transfer, the place of the protocol has what its data belongs
+                               to, a name; of a collective, the place of the own rank */
     SS_RING_REDUCTION_SHIFT = 3, /* enum ss_ring_reduction, of 3 bits */
     SS_RING_SELF_SHIFT = 8,      /* of a transfer: the process's own rank, plus one; 0: unknown */
     SS_RING_MOST_TAG = 0xffffff,

@@ -268,16 +268,17 @@ static void set_collective(struct ss_annot *annot, const struct ss_ring_record *
     event->value = record->value[2];
     uint64_t flags = record->extra[2];
     uint32_t first = (uint32_t)(record->extra[0] >> 24), second = (uint32_t)(flags >> 24);
+    uint32_t above = (uint32_t)(flags >> SS_RING_SELF_SHIFT & 0xffff);
     event->value_type =
         (flags & SS_RING_HAS_BYTES) != 0 ? SS_RING_VALUE_SIGNED : SS_RING_VALUE_NONE;
     event->collective.tag = (flags & SS_RING_HAS_TAG) != 0 ? (int64_t)first : -1;
-    event->collective.self =
-        event->collective.tag >= 0 ? (int64_t)(flags >> SS_RING_SELF_SHIFT & 0xffff) - 1 : -1;
+    event->collective.self = event->collective.tag >= 0 ? (int64_t)above - 1 : -1;
     event->collective.algorithm = known_name(annot, event->collective.tag < 0 ? first : 0);
     event->collective.reduction = (uint32_t)(flags >> SS_RING_REDUCTION_SHIFT & 7);
-    bool has_module = (flags & SS_RING_HAS_MODULE) != 0;
-    event->collective.module = known_name(annot, has_module ? second : 0);
-    event->collective.protocol = known_name(annot, has_module ? 0 : second);
+    bool has_module = (flags & SS_RING_HAS_MODULE) != 0, is_transfer = event->collective.tag >= 0;
+    uint32_t module = is_transfer ? second : above;
+    event->collective.module = known_name(annot, has_module ? module : 0);
+    event->collective.protocol = known_name(annot, is_transfer ? 0 : second);
 }
 
 /* Long: one case for each type of record with data of its own. */

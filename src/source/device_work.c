@@ -125,7 +125,8 @@ static bool take_collective(struct ss_device_reading *reading, const void *messa
     bool is_good = bytes == sizeof *of && is_text(reading, of->function) &&
                    is_text(reading, of->group) && is_text(reading, of->datatype) &&
                    is_text(reading, of->algorithm) && is_text(reading, of->protocol) &&
-                   of->sequence >= -1 && of->bytes >= -1 && of->root >= -1;
+                   is_text(reading, of->module) && of->sequence >= -1 && of->bytes >= -1 &&
+                   of->root >= -1;
     if (is_good) {
         reading->sink.collective(reading->sink.context, of);
     }

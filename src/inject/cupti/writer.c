@@ -331,6 +331,7 @@ static void write_collective(const struct ss_nccl_launched *launched)
                                                    .datatype = text_of(of->datatype),
                                                    .algorithm = text_of(of->algorithm),
                                                    .protocol = text_of(of->protocol),
+                                                   .module = text_of(of->module),
                                                    .size = of->size,
                                                    .channels = of->channels,
                                                    .reduction = of->reduction,

@@ -153,6 +153,7 @@ uint64_t ss_nccl_begin_range(uint32_t name, const struct ss_nccl_operation *oper
                                              .algorithm = operation->algorithm,
                                              .protocol = operation->protocol,
                                              .reduction = operation->reduction,
+                                             .module = operation->module,
                                              .size = operation->size,
                                              .sequence = operation->sequence,
                                              .bytes = operation->bytes,

@@ -20,7 +20,8 @@
 struct ss_nccl_operation {
     uint32_t function; /* "ncclAllReduce" */
     uint32_t group, datatype, algorithm, protocol;
-    uint32_t size; /* ranks of the group; 0: unknown */
+    uint32_t module; /* what the data belongs to; 0: unknown */
+    uint32_t size;   /* ranks of the group; 0: unknown */
     uint32_t channels;
     uint32_t reduction; /* enum ss_ring_reduction */
     int64_t sequence;   /* -1: a message between two ranks, which has none */

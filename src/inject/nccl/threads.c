@@ -85,6 +85,7 @@ void ss_nccl_adopt(struct ss_nccl_operation *operation, const struct ss_event_co
     operation->size = call->size != 0 ? call->size : operation->size;
     operation->sequence = call->sequence;
     operation->root = call->root;
+    operation->module = call->module;
     operation->datatype = call->datatype != 0 ? call->datatype : operation->datatype;
     operation->bytes = call->bytes >= 0 ? call->bytes : operation->bytes;
 }

@@ -9,9 +9,11 @@ import sys
 
 import torch
 
+from . import buckets, sharding  # noqa: sharding registers itself
 from .groups import (Groups, begin_making, default_group, end_making, number_of, observe_functional,
                      observe_made, operations_of, set_implicit)
-from .guard import after, around, around_untraced, is_hooked, replace, with_result
+from .guard import (after, around, around_untraced, attempt, is_hooked, replace,
+                    with_result)
 from .late import when_imported
 from .libstepscope import begin_collective, end_collective, enter_phase, leave_phase
 from .phases import in_communication
@@ -19,10 +21,11 @@ from .state import COMMUNICATION, local
 from .transfers import hook_transfers, size_of, tensors_of
 
 _COLLECTIVES = ("all_reduce", "all_reduce_coalesced", "broadcast", "broadcast_object_list",
-                "reduce", "all_gather", "all_gather_into_tensor", "all_gather_object",
-                "all_gather_coalesced", "gather", "gather_object", "scatter",
-                "scatter_object_list", "reduce_scatter", "reduce_scatter_tensor", "all_to_all",
-                "all_to_all_single", "barrier", "monitored_barrier")
+                "reduce", "all_gather", "all_gather_single", "all_gather_into_tensor",
+                "all_gather_object", "all_gather_coalesced", "gather", "gather_object", "scatter",
+                "scatter_object_list", "reduce_scatter", "reduce_scatter_single",
+                "reduce_scatter_tensor", "all_to_all", "all_to_all_single", "barrier",
+                "monitored_barrier")
 _TENSORS = ("tensor", "input_tensor", "input", "input_list", "input_tensor_list", "output")
 
 
@@ -126,3 +129,4 @@ def hook_parallel(module):
     model = module.DistributedDataParallel
     replace(model, "_distributed_broadcast_coalesced", in_communication)
     replace(model, "__init__", with_result(_observe_parallel))
+    attempt(buckets.hook_buckets, module)

@@ -259,25 +259,29 @@ static void test_collectives_have_their_group(void **state)
     close_bench(&bench);
 }
 
-/* A transfer has a tag (1,000) and the own rank (2) where a collective has its algorithm; what the
- * data of a collective belongs to (5) is where its protocol is. */
+/* A transfer has a tag (1,000) where a collective has its algorithm, and what its data belongs to
+ * (6) where that has its protocol (4). Of a collective, it (5) is where a transfer has its own rank
+ * (2). */
 static void test_transfers_have_a_tag_and_data_has_a_module(void **state)
 {
     (void)state;
     static struct bench bench;
     open_bench(&bench);
-    uint64_t flags = SS_RING_HAS_BYTES | SS_RING_HAS_TAG | UINT64_C(3) << SS_RING_SELF_SHIFT;
+    uint64_t flags = SS_RING_HAS_BYTES | SS_RING_HAS_TAG | SS_RING_HAS_MODULE |
+                     UINT64_C(3) << SS_RING_SELF_SHIFT | UINT64_C(6) << 24;
     struct ss_ring_extra transfer[3] = {
         {77, 5 | UINT64_C(1000) << 24}, {9, 3 | UINT64_C(4) << 24}, {4096, flags}};
     struct ss_ring_extra named[3] = {
-        {78, 5}, {9, 3 | UINT64_C(4) << 24}, {0, SS_RING_HAS_MODULE | UINT64_C(5) << 24}};
+        {78, 5},
+        {9, 3 | UINT64_C(4) << 24},
+        {0, SS_RING_HAS_MODULE | UINT64_C(5) << SS_RING_SELF_SHIFT | UINT64_C(4) << 24}};
     ss_ring_write_more(&bench.producer, 500, ss_ring_head_word(SS_RING_COLLECTIVE, 3, 0, 7, 2),
                        transfer, 3);
     ss_ring_write_more(&bench.producer, 501, ss_ring_head_word(SS_RING_COLLECTIVE, 3, 0, 0, 2),
                        named, 3);
     ss_annot_drain(bench.annot, 1000);
     assert_string_equal(bench.log,
-                        "<2@500=3/4#9:5/0/0,4096,6:1000/2/0 <2@501=3/4#9:5/0/0,0,-1:-1/-1/5");
+                        "<2@500=3/4#9:5/0/0,4096,6:1000/2/6 <2@501=3/4#9:5/0/4,0,-1:-1/-1/5");
     close_bench(&bench);
 }
 
