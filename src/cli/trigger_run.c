@@ -22,10 +22,16 @@ static const double spare_s = 1;
 /* What it may take until a rank that takes part has answered, where nothing shows that it lives. */
 static const double unlocked_patience_s = 5;
 
+/* A process that has answered. */
+struct answered {
+    int32_t pid, rank;
+};
+
 struct recorder {
     char name[NAME_BYTES];
     struct ss_on_demand_recorder facts;
     bool is_gone;
+    struct ss_vec_of(struct answered) answered; /* its processes, when it last answered */
 };
 
 struct line {
@@ -89,6 +95,7 @@ static void add_line(struct run *run, const struct recorder *recorder,
     snprintf(line.host, sizeof line.host, "%s", recorder->facts.host);
     line.path = ss_strndup(answer->path, answer->path_length);
     line.answer.path = line.path;
+    line.answer.rank = answer->rank >= 0 ? answer->rank : recorder->facts.rank;
     if (recorder->is_gone && !ss_on_demand_is_final(answer->state)) {
         line.answer.state = SS_ON_DEMAND_GONE;
     }
@@ -116,9 +123,27 @@ static size_t read_said(struct run *run, const struct recorder *recorder)
     return count;
 }
 
+/* Its processes are known from an earlier answer. */
+static void add_gone(struct run *run, const struct recorder *recorder)
+{
+    for (size_t i = 0; i < recorder->answered.count; i++) {
+        struct ss_on_demand_answer answer = {.id = run->request.id,
+                                             .rank = recorder->answered.data[i].rank,
+                                             .pid = recorder->answered.data[i].pid,
+                                             .state = SS_ON_DEMAND_GONE,
+                                             .step = -1,
+                                             .path = ""};
+        add_line(run, recorder, &answer);
+    }
+}
+
 /* A recorder that has said nothing: a rank whose program has no step yet, or that has ended. */
 static void add_silent(struct run *run, const struct recorder *recorder)
 {
+    if (recorder->is_gone && recorder->answered.count > 0) {
+        add_gone(run, recorder);
+        return;
+    }
     struct ss_on_demand_answer answer = {.id = run->request.id,
                                          .rank = recorder->facts.rank,
                                          .pid = recorder->facts.pid,
@@ -127,6 +152,17 @@ static void add_silent(struct run *run, const struct recorder *recorder)
                                          .step = -1,
                                          .path = ""};
     add_line(run, recorder, &answer);
+}
+
+/* Its last `count` lines are its answers. */
+static void remember(const struct run *run, struct recorder *recorder, size_t count)
+{
+    recorder->answered.count = 0;
+    for (size_t i = run->lines.count - count; i < run->lines.count; i++) {
+        const struct ss_on_demand_answer *answer = &run->lines.data[i].answer;
+        struct answered process = {answer->pid, answer->rank};
+        ss_vec_push(&recorder->answered, process);
+    }
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -158,6 +194,8 @@ static void read_answers(struct run *run, double waited_s)
         }
         if (count == 0) {
             add_silent(run, recorder);
+        } else {
+            remember(run, recorder, count);
         }
     }
     if (run->lines.count > 1) {
@@ -454,6 +492,9 @@ enum ss_status ss_trigger_run(const struct ss_on_demand_folder *folder,
         }
     }
     clear_lines(&run);
+    for (size_t i = 0; i < run.recorders.count; i++) {
+        ss_vec_fini(&run.recorders.data[i].answered);
+    }
     ss_vec_fini(&run.lines);
     ss_vec_fini(&run.recorders);
     ss_strbuf_fini(&run.seen);

@@ -47,6 +47,22 @@ static bool marks_steps(const struct ss_record_client *client)
            atomic_load_explicit(&header_of(client)->epoch, memory_order_relaxed) >= 0;
 }
 
+/* -1: it has none. */
+static int32_t rank_in(const struct ss_rank_facts *facts)
+{
+    bool has_rank = facts->has[SS_RANK] && facts->numbers[SS_RANK] <= INT32_MAX;
+    return has_rank ? (int32_t)facts->numbers[SS_RANK] : -1;
+}
+
+static int32_t own_rank(void)
+{
+    struct ss_rank_facts facts;
+    ss_rank_facts_own(&facts);
+    return rank_in(&facts);
+}
+
+/* A process that ends has no environment any more: it is of the rank that is recorded, if it is one
+ * rank. */
 static int32_t rank_of(pid_t pid)
 {
     struct ss_rank_facts facts;
@@ -54,9 +70,8 @@ static int32_t rank_of(pid_t pid)
     char *block = ss_procfs_environment_block(pid, &length);
     ss_rank_facts_of_environment(block, length, &facts);
     ss_free(block);
-    return facts.has[SS_RANK] && facts.numbers[SS_RANK] <= INT32_MAX
-               ? (int32_t)facts.numbers[SS_RANK]
-               : -1;
+    int32_t rank = rank_in(&facts);
+    return rank >= 0 ? rank : own_rank();
 }
 
 static bool is_under_way(const struct ss_demand_row *row)
@@ -158,13 +173,11 @@ static bool is_asked(const struct ss_record_annotations *annotations,
 static void ask_all(struct ss_record_annotations *annotations,
                     const struct ss_on_demand_request *request, uint64_t now_ns)
 {
-    struct ss_rank_facts facts;
     struct ss_demand_row *row = ss_alloc_zero(1, sizeof *row);
-    ss_rank_facts_own(&facts);
     *row = (struct ss_demand_row){.request = *request,
                                   .is_of_all = true,
                                   .pid = (int32_t)getpid(),
-                                  .rank = facts.has[SS_RANK] ? (int32_t)facts.numbers[SS_RANK] : -1,
+                                  .rank = own_rank(),
                                   .step = -1};
     plan_seconds(annotations, NULL, row, now_ns);
     ss_vec_push(&annotations->demands, row);
