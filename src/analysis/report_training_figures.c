@@ -105,6 +105,19 @@ static void put_rule_text(const char *key, const char *text, struct ss_figure *p
     ss_strbuf_fini(&whole);
 }
 
+/* Absent: none is known. */
+static void put_exposed(const struct ss_exposed_collective *exposed, const struct ss_model *model,
+                        struct ss_figure *finding)
+{
+    if (exposed != NULL) {
+        struct ss_figure *object = ss_figure_put_object(finding, "longest_collective");
+        ss_exposed_collective_add(model, exposed, ss_figure_put_sentence(object, "what"));
+        ss_figure_put_count(object, "exposed_ns", exposed->ns);
+        ss_figure_put_count(object, "of_ns", exposed->all_ns);
+        ss_figure_put_count(object, "collectives", exposed->count);
+    }
+}
+
 static void put_finding(const struct ss_finding *finding, const struct ss_model *model,
                         struct ss_figure *findings)
 {
@@ -127,6 +140,7 @@ static void put_finding(const struct ss_finding *finding, const struct ss_model 
     put_line(finding->line, finding->line_of, model, object);
     put_caller(finding, model, object);
     put_holder(finding->holder, model, object);
+    put_exposed(finding->exposed, model, object);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */

@@ -146,10 +146,3 @@ def test_other_formats_have_the_columns(stepscope, trace, tmp_path):
             "first_parameter": "plain.layers.1.proj.bias",
             "last_parameter": "plain.layers.1.fc.weight"}.items() <= next(
                 args.items() for args in events if args["module"] == "plain.layers.1")
-
-
-def test_the_finding_about_waits_names_the_module(stepscope, trace):
-    done = stepscope("report", trace, "--format", "json")
-    findings = {one["rule"]: one for one in json.loads(done.stdout).get("findings", [])}
-    for finding in findings.values():
-        print(finding)

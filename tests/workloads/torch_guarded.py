@@ -103,6 +103,12 @@ class Library:
     def read_settings(self):
         return "operators=off,flops=0"
 
+    def make_reducer(self, group):
+        return 1
+
+    def add_bucket(self, *described):
+        return 1
+
     def current_recording(self):
         return 1
 
@@ -225,6 +231,12 @@ def double(x):
     return (x * 2).sum()
 
 
+def communicate(_, bucket):
+    """A communication hook."""
+    work = torch.distributed.all_reduce(bucket.buffer(), async_op=True)
+    return work.get_future().then(lambda done: done.value()[0])
+
+
 def compile_anew(function):
     """What was compiled before is not compiled again."""
     return torch.compile(types.FunctionType(function.__code__.replace(), globals()),
@@ -266,6 +278,12 @@ def train():
     torch.distributed.all_reduce(reduced)
     losses += reduced.tolist()
     losses.append(compile_anew(double)(x).item())
+    parallel = nn.parallel.DistributedDataParallel(nn.Linear(4, 1))
+    parallel.register_comm_hook(None, communicate)
+    parallel(torch.ones(2, 4)).sum().backward()
+    losses.append(parallel.module.weight.grad.sum().item())
+    del parallel
+    gc.collect()  # its finalizer is a hook, too
     return losses
 
 

@@ -15,7 +15,7 @@ import weakref
 import torch
 
 from .groups import number_of
-from .guard import Hook, around, around_untraced, callback, replace, with_result
+from .guard import around, around_untraced, callback, replace, with_argument, with_result
 from .libstepscope import (add_bucket, begin_reducer, clear_reducer, define_name, drop_reducer,
                            make_reducer, renew_reducers, set_collective_module)
 from .paths import clean, count_in_modules, module_of
@@ -142,9 +142,9 @@ def _begin_backward(args, kwargs):
 
 # --- communication hooks of the program -----------------------------------------------------------
 
-def _named(net, communicate):
-    """Calls collectives itself: these belong to the bucket that it gets."""
-    reducer = _reducers.get(id(net))
+def _named(args, communicate):
+    """It calls collectives itself: these belong to the bucket that it gets."""
+    reducer = _reducers.get(id(args[0]))
     if reducer is None or not callable(communicate):
         return communicate
     reducer.is_hooked = True
@@ -153,27 +153,6 @@ def _named(net, communicate):
         index = args[1].index()
         return set_collective_module(reducer.names[index] if index < len(reducer.names) else 0)
     return around_untraced(begin, set_collective_module)(communicate, "communication hook")
-
-
-def _with_named_hook(inner, name):
-    hook = Hook(name)
-
-    @functools.wraps(inner)
-    def wrapper(*args, **kwargs):
-        given = args, kwargs
-        if hook.is_on:
-            try:
-                if len(args) > 2:
-                    args = (*args[:2], _named(args[0], args[2]), *args[3:])
-                elif "hook" in kwargs:
-                    kwargs = dict(kwargs, hook=_named(args[0], kwargs["hook"]))
-            except Exception as error:  # noqa: any exception
-                if not hook.failed(error):
-                    raise
-                args, kwargs = given
-        return inner(*args, **kwargs)
-    wrapper._stepscope = True
-    return wrapper
 
 
 def _observe_builtin(args, result):
@@ -188,5 +167,5 @@ def hook_buckets(module):
     model = module.DistributedDataParallel
     replace(model, "_ddp_init_helper", around_untraced(_begin_making, _end_making, _observe_made))
     replace(model, "_post_forward", around(_begin_backward))
-    replace(model, "register_comm_hook", _with_named_hook)
+    replace(model, "register_comm_hook", with_argument(2, "hook", _named))
     replace(model, "_register_builtin_comm_hook", with_result(_observe_builtin))

@@ -244,6 +244,31 @@ def with_result(change):
     return decorate
 
 
+def with_argument(index, keyword, change):
+    """The call gets what `change(args, argument)` returns in place of one of its arguments, which has
+    this index or keyword. No compiler traces the call."""
+    def decorate(inner, name):
+        hook = Hook(name)
+
+        @functools.wraps(inner)
+        def wrapper(*args, **kwargs):
+            given = args, kwargs
+            if hook.is_on:
+                try:
+                    if index < len(args):
+                        changed = change(args, args[index])
+                        given = (*args[:index], changed, *args[index + 1:]), kwargs
+                    elif keyword in kwargs:
+                        given = args, {**kwargs, keyword: change(args, kwargs[keyword])}
+                except Exception as error:  # noqa: any exception
+                    if not hook.failed(error):
+                        raise
+            return inner(*given[0], **given[1])
+        wrapper._stepscope = True
+        return wrapper
+    return decorate
+
+
 # --- installation ---------------------------------------------------------------------------------
 
 def callback(function, name):
