@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/merge_inputs.h"
 #include "cli/merge_pack.h"
+#include "cli/reading.h"
 #include "model/merge_json.h"
 #include "trace/merge.h"
 #include "view/sink.h"
@@ -134,6 +135,13 @@ static bool needs_moves(const struct ss_clock_parts *clocks)
     return false;
 }
 
+/* One processor is for reading and merging: of one, it compresses, too. */
+static unsigned packing_threads(void)
+{
+    unsigned processors = ss_reading_processors();
+    return processors > 1 ? processors : 0;
+}
+
 static enum ss_status write_flat(const struct request *request,
                                  const struct ss_merge_inputs *inputs,
                                  struct ss_clock_parts *clocks, const char *path,
@@ -148,7 +156,8 @@ static enum ss_status write_flat(const struct request *request,
     const struct ss_merge_options how = {.size = sizeof how,
                                          .path = path,
                                          .perf_samples = true,
-                                         .compression = request->is_plain ? -1 : 0,
+                                         .compression = request->is_plain ? -1 : 1,
+                                         .threads = packing_threads(),
                                          .on_axis = needs_moves(clocks) ? on_axis : NULL,
                                          .context = clocks,
                                          .clock_error_ns = clocks->error_ns};

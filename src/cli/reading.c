@@ -144,8 +144,7 @@ bool ss_reading_parse_weight(const struct ss_arguments *arguments, struct ss_rea
 
 enum { MOST_THREADS = 64 };
 
-/* Processors that this process may use. */
-static unsigned processor_count(void)
+unsigned ss_reading_processors(void)
 {
     cpu_set_t set;
     int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -155,7 +154,7 @@ static unsigned processor_count(void)
 bool ss_reading_parse_threads(const struct ss_arguments *arguments, struct ss_reading *reading)
 {
     long long threads;
-    if (!ss_arguments_get_integer(arguments, "threads", 1, MOST_THREADS, processor_count(),
+    if (!ss_arguments_get_integer(arguments, "threads", 1, MOST_THREADS, ss_reading_processors(),
                                   &threads)) {
         return false;
     }
@@ -279,7 +278,7 @@ enum ss_status ss_reading_load_paths(const struct ss_arguments *arguments,
 {
     struct ss_progress progress = {0};
     struct ss_model_load load = reading->load;
-    load.threads = load.threads > 0 ? load.threads : processor_count();
+    load.threads = load.threads > 0 ? load.threads : ss_reading_processors();
     load.progress = ss_progress_update;
     load.progress_context = &progress;
     enum ss_status status = ss_model_add_inputs(model, paths, count, &load, err);

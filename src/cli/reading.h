@@ -79,6 +79,8 @@ bool ss_reading_parse(const struct ss_arguments *arguments, const char *end_opti
                       enum ss_idle_policy idle, struct ss_reading *reading);
 /* After ss_reading_parse. False: a usage error was printed. */
 bool ss_reading_parse_weight(const struct ss_arguments *arguments, struct ss_reading *reading);
+/* Processors that this process may use, 64 at most. */
+unsigned ss_reading_processors(void);
 /* After ss_reading_parse, of commands with the option --threads. False: a usage error was printed.
  */
 bool ss_reading_parse_threads(const struct ss_arguments *arguments, struct ss_reading *reading);

@@ -286,6 +286,7 @@ static enum ss_status write_merged(struct ss_merge *merge, struct ss_error *err)
     struct ss_trace_writer_options options = {.size = sizeof options,
                                               .path = merge->options->path,
                                               .compression = merge->options->compression,
+                                              .threads = merge->options->threads,
                                               .replay = true,
                                               .totals = true,
                                               .perf_samples = merge->options->perf_samples};

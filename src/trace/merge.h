@@ -32,6 +32,7 @@ struct ss_merge_options {
     const char *path;
     bool perf_samples; /* as of the writer, for Perfetto before v58 */
     int compression;   /* as of the writer */
+    unsigned threads;  /* as of the writer */
     /* A time of part `part` on the axis; NULL: all parts are on it. */
     uint64_t (*on_axis)(void *context, size_t part, uint64_t time_ns);
     void *context;

@@ -184,7 +184,9 @@ static void put_start(struct ss_wire_buffer *out, const struct ss_unit_seal *sea
 static int choose_level(const struct ss_unit *unit)
 {
     if (unit->sequence_events > unit->events.count) {
-        return unit->plain.length <= FAST_ABOVE_BYTES ? LEVEL_SMALL : LEVEL_RANGES;
+        return unit->plain.length <= FAST_ABOVE_BYTES ? LEVEL_SMALL
+               : unit->is_fast                        ? LEVEL_FAST
+                                                      : LEVEL_RANGES;
     }
     if (unit->plain.length > FAST_ABOVE_BYTES) {
         return LEVEL_FAST;
@@ -195,15 +197,24 @@ static int choose_level(const struct ss_unit *unit)
                : LEVEL_SMALL;
 }
 
-static void put_body(struct ss_unit *unit, struct ss_deflater *deflater)
+struct ss_unit_facts ss_unit_facts_of(const struct ss_unit *unit)
 {
-    struct ss_wire_buffer *out = &unit->stored;
+    return (struct ss_unit_facts){.events = ss_unit_event_count(unit),
+                                  .samples = unit->samples,
+                                  .first_ns = unit->first_ns,
+                                  .last_ns = unit->last_ns,
+                                  .level = choose_level(unit),
+                                  .has_ranges = unit->sequence_events > unit->events.count};
+}
+
+static void put_body(const struct ss_wire_buffer *plain, const struct ss_unit_facts *facts,
+                     struct ss_deflater *deflater, struct ss_wire_buffer *out)
+{
     if (deflater != NULL) {
-        bool ranges = unit->sequence_events > unit->events.count;
         size_t before = out->length;
         size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
         size_t content = ss_wire_begin(out, SS_PF_COMPRESSED_PACKETS);
-        if (ss_deflate(deflater, choose_level(unit), !ranges, unit->plain.data, unit->plain.length,
+        if (ss_deflate(deflater, facts->level, !facts->has_ranges, plain->data, plain->length,
                        out)) {
             ss_wire_end(out, content);
             ss_wire_end(out, packet);
@@ -211,23 +222,22 @@ static void put_body(struct ss_unit *unit, struct ss_deflater *deflater)
         }
         out->length = before;
     }
-    ss_wire_put_raw(out, unit->plain.data, unit->plain.length);
+    ss_wire_put_raw(out, plain->data, plain->length);
 }
 
-static void put_trailer(struct ss_unit *unit, const struct ss_unit_seal *seal)
+static void put_trailer(size_t plain_bytes, const struct ss_unit_facts *facts,
+                        const struct ss_unit_seal *seal, struct ss_wire_buffer *out)
 {
-    struct ss_wire_buffer *out = &unit->stored;
-    size_t count = ss_unit_event_count(unit);
-    uint64_t first = count > 0 ? unit->first_ns : seal->fallback_time_ns;
-    uint64_t last = count > 0 ? unit->last_ns : seal->fallback_time_ns;
+    uint64_t first = facts->events > 0 ? facts->first_ns : seal->fallback_time_ns;
+    uint64_t last = facts->events > 0 ? facts->last_ns : seal->fallback_time_ns;
     /* The checksum also covers the trailer and its lengths, which must be final: it is written as 0
      * and filled last. */
     struct ss_trace_trailer trailer = {.number = seal->number,
                                        .first_ns = first,
                                        .span_ns = last - first,
-                                       .events = count,
-                                       .samples = unit->samples,
-                                       .plain_bytes = unit->plain.length,
+                                       .events = facts->events,
+                                       .samples = facts->samples,
+                                       .plain_bytes = plain_bytes,
                                        .sealed = seal->sealed};
     size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
     size_t payload = ss_encode_payload_begin(out);
@@ -238,11 +248,19 @@ static void put_trailer(struct ss_unit *unit, const struct ss_unit_seal *seal)
     memcpy(out->data + out->length - sizeof crc, &crc, sizeof crc);
 }
 
+void ss_unit_pack(const struct ss_wire_buffer *plain, const struct ss_unit_facts *facts,
+                  const struct ss_unit_seal *seal, struct ss_deflater *deflater,
+                  struct ss_wire_buffer *stored)
+{
+    stored->length = 0;
+    put_start(stored, seal);
+    put_body(plain, facts, deflater, stored);
+    put_trailer(plain->length, facts, seal, stored);
+}
+
 void ss_unit_frame(struct ss_unit *unit, const struct ss_unit_seal *seal,
                    struct ss_deflater *deflater)
 {
-    unit->stored.length = 0;
-    put_start(&unit->stored, seal);
-    put_body(unit, deflater);
-    put_trailer(unit, seal);
+    const struct ss_unit_facts facts = ss_unit_facts_of(unit);
+    ss_unit_pack(&unit->plain, &facts, seal, deflater, &unit->stored);
 }

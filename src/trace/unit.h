@@ -29,6 +29,7 @@ struct ss_unit_task {
 };
 
 struct ss_unit {
+    bool is_fast;      /* compress large units of ranges in half the time, to an eighth more */
     bool perf_samples; /* write PerfSample packets, which contain pid and tid */
     struct ss_vec_of(struct ss_unit_task) tasks; /* by task iid; survives ss_unit_clear */
     struct ss_vec_of(struct ss_unit_event) events;
@@ -63,7 +64,19 @@ static inline size_t ss_unit_event_count(const struct ss_unit *unit)
 }
 /* The earliest event time; UINT64_MAX when there are no events. */
 uint64_t ss_unit_first_ns(const struct ss_unit *unit);
-/* Builds unit->stored from unit->plain. `deflater` NULL: uncompressed. */
+/* What the frame of a unit needs besides its packets. */
+struct ss_unit_facts {
+    size_t events;
+    uint64_t samples, first_ns, last_ns;
+    int level; /* of compression */
+    bool has_ranges;
+};
+struct ss_unit_facts ss_unit_facts_of(const struct ss_unit *unit);
+/* Replaces `stored` by the unit of these packets. `deflater` NULL: uncompressed. */
+void ss_unit_pack(const struct ss_wire_buffer *plain, const struct ss_unit_facts *facts,
+                  const struct ss_unit_seal *seal, struct ss_deflater *deflater,
+                  struct ss_wire_buffer *stored);
+/* The same, of unit->plain into unit->stored. */
 void ss_unit_frame(struct ss_unit *unit, const struct ss_unit_seal *seal,
                    struct ss_deflater *deflater);
 

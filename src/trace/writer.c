@@ -92,7 +92,11 @@ enum ss_status ss_trace_writer_open(const struct ss_trace_writer_options *option
     writer->tracks.item_bytes = sizeof(struct ss_writer_track);
     writer->options.path = output.path;
     writer->unit.perf_samples = writer->options.perf_samples;
+    writer->unit.is_fast = writer->options.compression > 0;
     writer->deflater = writer->options.compression < 0 ? NULL : ss_deflater_new();
+    writer->packer = writer->deflater != NULL && writer->options.threads > 0
+                         ? ss_packer_new(writer->options.threads)
+                         : NULL;
     ss_definitions_init(&writer->definitions);
     writer->definitions.flush = flush_definitions;
     writer->definitions.flush_context = writer;
@@ -352,6 +356,47 @@ static uint64_t set_unit_base(struct ss_trace_writer *writer)
     return base_ns;
 }
 
+/* Of what the packer has; a failure is sticky: what follows is not written. */
+static void write_packed(struct ss_trace_writer *writer, bool waits)
+{
+    const struct ss_wire_buffer *stored = ss_packer_take(writer->packer, waits);
+    if (stored != NULL && writer->failure.status == SS_OK &&
+        ss_output_append(&writer->output, stored->data, stored->length, &writer->failure) ==
+            SS_OK) {
+        writer->stats.bytes_written += stored->length;
+    }
+}
+
+/* What the packer still has. */
+static enum ss_status write_all_packed(struct ss_trace_writer *writer, struct ss_error *err)
+{
+    while (writer->packer != NULL && ss_packer_has_any(writer->packer)) {
+        write_packed(writer, true);
+    }
+    return ss_writer_failed(writer, err);
+}
+
+static enum ss_status write_unit(struct ss_trace_writer *writer, const struct ss_unit_seal *seal,
+                                 struct ss_error *err)
+{
+    struct ss_unit *unit = &writer->unit;
+    writer->stats.plain_bytes += unit->plain.length;
+    writer->stats.units++;
+    writer->period_bytes += unit->plain.length;
+    if (writer->packer != NULL) {
+        write_packed(writer, ss_packer_is_full(writer->packer));
+        ss_packer_put(writer->packer, unit, seal);
+        return ss_writer_failed(writer, err);
+    }
+    ss_unit_frame(unit, seal, writer->deflater);
+    SS_TRY(ss_output_append(&writer->output, unit->stored.data, unit->stored.length,
+                            &writer->failure) == SS_OK
+               ? SS_OK
+               : ss_writer_failed(writer, err));
+    writer->stats.bytes_written += unit->stored.length;
+    return SS_OK;
+}
+
 /* Writes the unit and begins the next. */
 static enum ss_status close_unit(struct ss_trace_writer *writer, bool sealed, struct ss_error *err)
 {
@@ -376,15 +421,7 @@ static enum ss_status close_unit(struct ss_trace_writer *writer, bool sealed, st
         .restart = writer->unit_restarts,
         .gap = writer->unit_has_gap,
         .sealed = sealed};
-    ss_unit_frame(unit, &seal, writer->deflater);
-    if (ss_output_append(&writer->output, unit->stored.data, unit->stored.length,
-                         &writer->failure) != SS_OK) {
-        return ss_writer_failed(writer, err);
-    }
-    writer->stats.bytes_written += unit->stored.length;
-    writer->stats.plain_bytes += unit->plain.length;
-    writer->stats.units++;
-    writer->period_bytes += unit->plain.length;
+    SS_TRY(write_unit(writer, &seal, err));
     writer->unit_restarts = false;
     writer->unit_has_gap = false;
     writer->has_clock = false;
@@ -504,12 +541,15 @@ void ss_trace_writer_get_stats(const struct ss_trace_writer *writer,
 enum ss_status ss_trace_writer_flush(struct ss_trace_writer *writer, struct ss_error *err)
 {
     SS_TRY(ss_writer_failed(writer, err));
-    return unit_has_content(writer) ? close_unit(writer, false, err) : SS_OK;
+    SS_TRY(unit_has_content(writer) ? close_unit(writer, false, err) : SS_OK);
+    return write_all_packed(writer, err);
 }
 
 enum ss_status ss_trace_writer_end(struct ss_trace_writer *writer, struct ss_error *err)
 {
     enum ss_status status = close_unit(writer, true, err);
+    enum ss_status packed = write_all_packed(writer, status == SS_OK ? err : NULL);
+    status = status == SS_OK ? packed : status;
     ss_output_close(&writer->output);
     writer->options.path = NULL;
     writer->failure = (struct ss_error){0};
@@ -525,7 +565,9 @@ enum ss_status ss_trace_writer_close(struct ss_trace_writer *writer, struct ss_e
 {
     name_processes(writer);
     enum ss_status status = writer->output.fd >= 0 ? close_unit(writer, true, err) : SS_OK;
+    status = status == SS_OK ? write_all_packed(writer, err) : status;
     ss_output_close(&writer->output);
+    ss_packer_free(writer->packer);
     ss_deflater_free(writer->deflater);
     ss_definitions_fini(&writer->definitions);
     ss_unit_fini(&writer->unit);

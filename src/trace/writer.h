@@ -23,7 +23,7 @@ struct ss_trace_writer_options {
     size_t size;          /* sizeof this */
     const char *path;     /* created 0600; folders must exist; fails on a live writer's file.
                              NULL: no file yet, see ss_trace_writer_begin */
-    int compression;      /* 0: default (on), -1: off */
+    int compression;      /* 0: default (on), 1: fast, -1: off */
     uint64_t unit_ns;     /* 0: 1 s */
     size_t unit_bytes;    /* 0: 256 KiB (plain) */
     uint64_t restart_ns;  /* 0: 30 s */
@@ -33,6 +33,8 @@ struct ss_trace_writer_options {
     bool perf_samples;    /* PerfSample packets, for Perfetto before v58; our reader skips them */
     bool only_used;       /* write only processes that another record refers to */
     uint64_t uuid[2];     /* of the trace; 0, 0: random */
+    unsigned threads;     /* that compress units, which are then written some units later; the file
+                             is the same. 0: the caller's */
     /* NULL: the system's. */
     const struct ss_clock *clock;
 };

@@ -10,6 +10,7 @@
 #include "trace/encode_tracks.h"
 #include "trace/entities.h"
 #include "trace/output.h"
+#include "trace/packer.h"
 #include "trace/unit.h"
 #include "trace/writer.h"
 
@@ -86,6 +87,7 @@ struct ss_trace_writer {
     struct ss_output output;
     struct ss_trace_writer_options options;
     struct ss_deflater *deflater; /* NULL: compression is off */
+    struct ss_packer *packer;     /* NULL: the caller's thread compresses */
     struct ss_definitions definitions;
     struct ss_pages processes, threads, tracks;   /* by ref, until forgotten */
     ss_writer_entities entities[SS_SCHEMA_COUNT]; /* by kind */

@@ -103,20 +103,21 @@ def bench_json(folder):
         path.unlink()
 
 
-def make_run(folder, streams, events):
+def make_run(folder, streams, events, kind="traces"):
     (folder / "ranks").mkdir(parents=True)
-    subprocess.run([TOOLS / "merge_streams", "traces", folder, str(streams), str(events)], check=True)
+    subprocess.run([TOOLS / "merge_streams", kind, folder, str(streams), str(events)], check=True)
     (folder / "run.json").write_text(json.dumps({"files": "ranks", "launcher": "bench", "max_ranks": 0, "ranks": "",
                                                  "run_id": "bench", "schema": 1, "world_size": streams}, indent=1))
 
 
 def bench_native(folder):
-    run, raw = folder / "run.stepscope", folder / "raw"
+    run, packed, raw = folder / "run.stepscope", folder / "packed.stepscope", folder / "raw"
     make_run(run, STREAMS, RECORDS)
+    make_run(packed, STREAMS, RECORDS, "packed")
     raw.mkdir()
     subprocess.run([TOOLS / "merge_streams", "raw", raw, str(STREAMS), str(RECORDS)], check=True)
     commands = {"ours": (STEPSCOPE, "merge", run, "--flat", "--plain", "-o", folder / "out.pftrace"),
-                "compressed": (STEPSCOPE, "merge", run, "--flat", "-o", folder / "packed.pftrace"),
+                "compressed": (STEPSCOPE, "merge", packed, "--flat", "-o", folder / "packed.pftrace"),
                 "pack": (STEPSCOPE, "merge", run, "--pack", "-o", folder / "out.tar"),
                 "heap": (TOOLS / "merge_streams", "heap", raw, STREAMS, folder / "out.raw")}
     runs = {name: [] for name in commands}
@@ -128,9 +129,10 @@ def bench_native(folder):
     row("merge_native_ratio", seconds["ours"] / seconds["heap"],
         f"{RECORDS / 1e6:g} M records of {STREAMS} ranks in {seconds['ours']:.2f} s, {peak:.0f} MiB; heap "
         f"{seconds['heap']:.2f} s")
-    row("merge_native_compressed_ratio", seconds["compressed"] / seconds["heap"], f"{seconds['compressed']:.2f} s")
+    row("merge_compressed_ratio", seconds["compressed"] / seconds["heap"],
+        f"{seconds['compressed']:.2f} s, {max(one[1] for one in runs['compressed']):.0f} MiB")
     row("merge_pack_ratio", seconds["pack"] / seconds["heap"], f"{seconds['pack']:.2f} s")
-    subprocess.run(["rm", "-r", run, raw, *[folder / name for name in
+    subprocess.run(["rm", "-r", run, packed, raw, *[folder / name for name in
                                            ("out.pftrace", "packed.pftrace", "out.tar", "out.raw")]], check=True)
 
 

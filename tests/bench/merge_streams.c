@@ -2,10 +2,10 @@
 /*
  * Streams of events to merge, and the bare merge that `stepscope merge` is measured against:
  *
- *   merge_streams traces FOLDER STREAMS EVENTS   a run of as many ranks:
- * FOLDER/ranks/r00000.pftrace, … merge_streams raw FOLDER STREAMS EVENTS      the same number of
- * 40-byte records: FOLDER/0.raw, … merge_streams heap FOLDER STREAMS OUT        merges the raw
- * records by a heap, each clock mapped
+ *   merge_streams traces FOLDER STREAMS EVENTS   FOLDER/ranks/r00000.pftrace, … of a run
+ *   merge_streams packed FOLDER STREAMS EVENTS   the same, compressed
+ *   merge_streams raw FOLDER STREAMS EVENTS      as many 40-byte records: FOLDER/0.raw, …
+ *   merge_streams heap FOLDER STREAMS OUT        merges those by a heap, each clock mapped
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -80,14 +80,15 @@ static void define(struct ss_trace_writer *writer, uint32_t rank, uint32_t ranks
     }
 }
 
-static void write_trace(const char *folder, uint32_t rank, uint32_t ranks, uint64_t events)
+static void write_trace(const char *folder, uint32_t rank, uint32_t ranks, uint64_t events,
+                        bool is_plain)
 {
     struct ss_error err = {0};
     struct ss_trace_writer *writer = NULL;
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s/ranks/r%05u.pftrace", folder, rank);
     const struct ss_trace_writer_options options = {
-        .size = sizeof options, .path = path, .replay = true, .compression = -1};
+        .size = sizeof options, .path = path, .replay = true, .compression = is_plain ? -1 : 0};
     must(ss_trace_writer_open(&options, &writer, &err), &err);
     define(writer, rank, ranks);
     uint64_t time_ns = START + rank;
@@ -188,7 +189,7 @@ static void merge_by_heap(const char *folder, uint32_t streams, const char *out)
 int main(int argc, char **argv)
 {
     if (argc != 5) {
-        fail("takes traces|raw FOLDER STREAMS EVENTS, or heap FOLDER STREAMS OUT");
+        fail("takes traces|packed|raw FOLDER STREAMS EVENTS, or heap FOLDER STREAMS OUT");
     }
     uint32_t streams = (uint32_t)strtoul(argv[3], NULL, 10);
     if (streams == 0 || streams > MOST_STREAMS) {
@@ -200,8 +201,9 @@ int main(int argc, char **argv)
     }
     uint64_t events = strtoull(argv[4], NULL, 10) / streams;
     for (uint32_t i = 0; i < streams; i++) {
-        if (strcmp(argv[1], "traces") == 0) {
-            write_trace(argv[2], i, streams, events);
+        bool is_plain = strcmp(argv[1], "traces") == 0;
+        if (is_plain || strcmp(argv[1], "packed") == 0) {
+            write_trace(argv[2], i, streams, events, is_plain);
         } else {
             write_raw(argv[2], i, events);
         }

@@ -20,7 +20,7 @@
 #include "trace/writer_entities.h"
 #include "trace/writer_tracks.h"
 
-enum { PARTS = 5, PROCESSES = 4, EVENTS = 300, PATH_BYTES = 256, ROUNDS = 20 };
+enum { PARTS = 5, PROCESSES = 4, EVENTS = 300, PATH_BYTES = 256, ROUNDS = 20, BUSY_EVENTS = 60000 };
 #define START_NS UINT64_C(1000000000000)
 
 static char folder[PATH_BYTES / 2];
@@ -377,6 +377,53 @@ static void test_times_are_moved_to_the_axis(void **state)
     assert_int_equal(first_event_of(out), first < second ? first : second);
 }
 
+/* Ranges that fill several units of the usual size. */
+static void write_busy(const char *path, unsigned part)
+{
+    const struct ss_trace_writer_options options = {
+        .size = sizeof options, .path = path, .replay = true};
+    struct ss_trace_writer *writer = NULL;
+    assert_int_equal(ss_trace_writer_open(&options, &writer, NULL), SS_OK);
+    put_text(writer, "boot_id", "boot");
+    put_number(writer, "rank", part);
+    put_process(writer, part, 1, 100 + (int32_t)part);
+    const struct ss_trace_name name = {.ref = 1, .text = ss_strview_of("busy")};
+    assert_int_equal(ss_trace_writer_name(writer, &name, NULL), SS_OK);
+    for (uint64_t i = 0; i < BUSY_EVENTS; i++) {
+        const struct ss_trace_event begin = {.time_ns = START_NS + i * 1000 + next_random() % 300,
+                                             .track_ref = 1,
+                                             .name_ref = 1,
+                                             .kind = SS_EVENT_BEGIN};
+        const uint64_t end_ns = begin.time_ns + 400 + next_random() % 200;
+        assert_int_equal(ss_trace_writer_range(writer, &begin, end_ns, NULL), SS_OK);
+    }
+    assert_int_equal(ss_trace_writer_close(writer, NULL), SS_OK);
+}
+
+/* Compressed in threads, the file is the same. */
+static void test_threads_change_nothing(void **state)
+{
+    const char *in = path_of("busy", 0);
+    const struct ss_merge_part parts[] = {{in, true}, {path_of("busy", 1), true}};
+    (void)state;
+    for (unsigned part = 0; part < 2; part++) {
+        write_busy(parts[part].path, part);
+    }
+    for (int compression = 0; compression < 2; compression++) {
+        for (unsigned threads = 0; threads < 4; threads++) {
+            const struct ss_merge_options options = {.size = sizeof options,
+                                                     .path = path_of("packed", threads),
+                                                     .compression = compression,
+                                                     .threads = threads};
+            struct ss_merge_result result = {0};
+            struct ss_error err = {0};
+            assert_int_equal(ss_trace_merge(parts, 2, &options, &result, &err), SS_OK);
+            assert_int_equal(result.records, 2 * (2 * BUSY_EVENTS + 1)); /* and a sample each */
+            assert_true(is_same(options.path, path_of("packed", 0)));
+        }
+    }
+}
+
 int main(void)
 {
     snprintf(folder, sizeof folder, "%s/merge-XXXXXX", SS_TEST_BINARY_DIR);
@@ -386,6 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_nothing_collides),
                                        cmocka_unit_test(test_merging_again_changes_nothing),
                                        cmocka_unit_test(test_in_stages),
+                                       cmocka_unit_test(test_threads_change_nothing),
                                        cmocka_unit_test(test_times_are_moved_to_the_axis)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char command[PATH_BYTES + 16];

@@ -161,6 +161,34 @@ static void test_dev_full(void **state)
     expect_sticky(writer, SS_E_NOSPACE);
 }
 
+/* Units that threads compress are written later: at the latest at the end. */
+static void test_dev_full_with_threads(void **state)
+{
+    (void)state;
+    for (int is_short = 0; is_short < 2; is_short++) {
+        const struct ss_trace_writer_options options = {
+            .size = sizeof options, .path = "/dev/full", .clock = &manual.clock, .threads = 2};
+        struct ss_trace_writer *writer;
+        struct ss_error err = {0};
+        MUST(ss_trace_writer_open(&options, &writer, must_err));
+        recording_define(writer);
+        if (is_short) {
+            assert_int_equal(ss_trace_writer_flush(writer, &err), SS_E_NOSPACE);
+        } else {
+            assert_int_equal(write_until_failure(writer, &err), SS_E_NOSPACE);
+        }
+        assert_non_null(strstr(err.message, "/dev/full"));
+        expect_sticky(writer, SS_E_NOSPACE);
+    }
+    struct ss_trace_writer *writer;
+    struct ss_error err = {0};
+    const struct ss_trace_writer_options options = {
+        .size = sizeof options, .path = "/dev/full", .clock = &manual.clock, .threads = 2};
+    MUST(ss_trace_writer_open(&options, &writer, must_err));
+    recording_define(writer);
+    assert_int_equal(ss_trace_writer_close(writer, &err), SS_E_NOSPACE);
+}
+
 /* A limit on the file's size stands for a full disk: a write that fits in part, then none. */
 static void full_disk_child(const char *path)
 {
@@ -503,6 +531,7 @@ int main(void)
         cmocka_unit_test(test_what_cannot_be_a_trace_file),
         cmocka_unit_test(test_an_existing_file_is_replaced),
         cmocka_unit_test(test_dev_full),
+        cmocka_unit_test(test_dev_full_with_threads),
         cmocka_unit_test(test_a_full_disk_leaves_whole_units),
         cmocka_unit_test(test_the_folder_or_the_file_goes),
         cmocka_unit_test(test_deep_stacks),
