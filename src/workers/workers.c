@@ -11,8 +11,10 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/launchers.h"
+#include "base/log.h"
 #include "model/part_wire.h"
 #include "platform/runtime_library.h"
+#include "workers/choice.h"
 #include "workers/plugin.h"
 
 enum { DEFAULT_TIMEOUT_S = 60, MOST_TIMEOUT_S = 86400, NAME_BYTES = 64 };
@@ -33,39 +35,15 @@ struct ss_workers {
 
 /* --- the launcher ----------------------------------------------------------------------------- */
 
-static bool is_among(const char *name, const char *const *names)
+static const char *own_variable(void *context, enum ss_env variable)
 {
-    for (; *names != NULL; names++) {
-        if (strcmp(name, *names) == 0) {
-            return true;
-        }
-    }
-    return false;
+    (void)context;
+    return ss_env_get(variable);
 }
 
-/* Whether our parent is a launcher, or its daemon on this machine; the kernel cuts names after 15
- * characters. */
+/* Whether our parent is a launcher, or its daemon on this machine. */
 static bool is_started_by_launcher(void)
 {
-    static const char *const launchers[] = {"mpiexec",
-                                            "mpirun",
-                                            "mpiexec.hydra",
-                                            "mpiexec.mpich",
-                                            "mpirun.mpich",
-                                            "mpirun.hydra",
-                                            "mpiexec.openmpi",
-                                            "mpiexec.openmp",
-                                            "mpirun.openmpi",
-                                            "orterun",
-                                            "prterun",
-                                            "orted",
-                                            "prted",
-                                            "hydra_pmi_proxy",
-                                            "hydra_pmi_prox",
-                                            "pmi_proxy",
-                                            "slurmstepd",
-                                            "palsd",
-                                            NULL};
     char path[64], name[NAME_BYTES] = "";
     snprintf(path, sizeof path, "/proc/%d/comm", (int)getppid());
     FILE *file = fopen(path, "re");
@@ -75,7 +53,7 @@ static bool is_started_by_launcher(void)
     bool has_name = fgets(name, sizeof name, file) != NULL;
     fclose(file);
     name[strcspn(name, "\n")] = '\0';
-    return has_name && is_among(name, launchers);
+    return has_name && ss_workers_is_launcher(name);
 }
 
 /* One ABI of MPI: the plug-in, and the names that its library has. */
@@ -84,45 +62,46 @@ struct abi {
     const char *libraries[5]; /* ends with NULL */
 };
 
-static const struct abi openmpi = {"workers-openmpi.so", {"libmpi.so.40", NULL}};
-static const struct abi mpich = {"workers-mpich.so",
-                                 {"libmpich.so.12", "libmpi.so.12", "libmpi_cray.so.12", NULL}};
+static const struct abi abis[] = {
+    [SS_WORKERS_OPENMPI] = {"workers-openmpi.so", {"libmpi.so.40", NULL}},
+    [SS_WORKERS_MPICH] = {"workers-mpich.so",
+                          {"libmpich.so.12", "libmpi.so.12", "libmpi_cray.so.12", NULL}}};
 
-/* NULL: none. Under srun, PMIx is what Open MPI needs, PMI what MPICH needs. */
-static const struct abi *abi_of(enum ss_launcher launcher)
+/* Of the first process, which then works alone. */
+static void say_alone(const struct ss_rank_facts *facts, const char *what, const char *why)
 {
-    switch (launcher) {
-    case SS_LAUNCHER_OPEN_MPI:
-    case SS_LAUNCHER_PMIX:
-        return &openmpi;
-    case SS_LAUNCHER_HYDRA:
-    case SS_LAUNCHER_PALS:
-    case SS_LAUNCHER_PMI:
-        return &mpich;
-    case SS_LAUNCHER_SLURM:
-        return ss_env_get(SS_ENV_PMIX_RANK) != NULL  ? &openmpi
-               : ss_env_get(SS_ENV_PMI_RANK) != NULL ? &mpich
-                                                     : NULL;
-    default:
-        return NULL;
+    if (facts->numbers[SS_RANK] == 0) {
+        ss_log(SS_WARN, "workers",
+               "the first of %u processes works alone, the others have ended: %s %s",
+               facts->numbers[SS_WORLD_SIZE], what, why);
     }
 }
 
-/* Libraries stay: MPI cannot be started twice. */
-static const struct ss_workers_plugin *load_plugin(const struct abi *abi)
+/* Libraries stay: MPI cannot be started twice. NULL: the reason is logged. */
+static const struct ss_workers_plugin *load_plugin(const struct abi *abi,
+                                                   const struct ss_rank_facts *facts)
 {
     char path[4096];
     void *library = NULL;
     if (!ss_libexec_find(abi->plugin, path, sizeof path)) {
+        say_alone(facts, abi->plugin, "was not installed with stepscope");
         return NULL;
     }
     for (size_t i = 0; abi->libraries[i] != NULL && library == NULL; i++) {
         library = dlopen(abi->libraries[i], RTLD_NOW | RTLD_GLOBAL);
     }
-    void *own = library != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (library == NULL) {
+        say_alone(facts, abi->libraries[0], "is not found: is its folder in LD_LIBRARY_PATH?");
+        return NULL;
+    }
+    void *own = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const struct ss_workers_plugin *plugin =
         own != NULL ? dlsym(own, SS_WORKERS_PLUGIN_SYMBOL) : NULL;
-    return plugin != NULL && plugin->version == SS_WORKERS_PLUGIN_VERSION ? plugin : NULL;
+    if (plugin == NULL || plugin->version != SS_WORKERS_PLUGIN_VERSION) {
+        say_alone(facts, abi->plugin, "is of another stepscope, or cannot be loaded");
+        return NULL;
+    }
+    return plugin;
 }
 
 static uint64_t timeout_ns(void)
@@ -297,35 +276,56 @@ enum ss_status ss_workers_serve(struct ss_workers *workers, struct ss_error *err
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
-/* NULL: no launcher of an MPI that is known. */
-static const struct abi *own_abi(struct ss_rank_facts *facts)
+/* SS_WORKERS_NONE also for the descendants of a program that a launcher started. */
+static enum ss_workers_mpi own_mpi(struct ss_rank_facts *facts)
 {
     ss_rank_facts_own(facts);
-    const struct abi *abi = abi_of(facts->launcher);
-    return abi != NULL && facts->has[SS_RANK] && is_started_by_launcher() ? abi : NULL;
+    enum ss_workers_mpi mpi = ss_workers_choose(facts, own_variable, NULL);
+    return mpi != SS_WORKERS_NONE && is_started_by_launcher() ? mpi : SS_WORKERS_NONE;
 }
 
 bool ss_workers_may_be(void)
 {
     struct ss_rank_facts facts;
-    return own_abi(&facts) != NULL;
+    return own_mpi(&facts) != SS_WORKERS_NONE;
+}
+
+/* Starts MPI; NULL: the reason is logged. */
+static const struct ss_workers_plugin *
+start_mpi(enum ss_workers_mpi mpi, const struct ss_rank_facts *facts, int *rank, int *size)
+{
+    const struct abi *abi = &abis[mpi];
+    const struct ss_workers_plugin *plugin = load_plugin(abi, facts);
+    if (plugin != NULL && !plugin->begin(rank, size)) {
+        say_alone(facts, abi->libraries[0], "does not start");
+        return NULL;
+    }
+    if (plugin != NULL && *size == 1) { /* the MPI of another launcher */
+        say_alone(facts, abi->libraries[0], "sees one process: the launcher is not of this MPI");
+        plugin->end();
+        return NULL;
+    }
+    return plugin;
 }
 
 enum ss_workers_role ss_workers_begin(struct ss_workers **workers)
 {
     struct ss_rank_facts facts;
+    const struct ss_workers_plugin *plugin = NULL;
     int rank = 0, size = 1;
     *workers = NULL;
-    const struct abi *abi = own_abi(&facts);
-    if (abi == NULL || facts.numbers[SS_WORLD_SIZE] < 2) {
+    enum ss_workers_mpi mpi = own_mpi(&facts);
+    if (mpi == SS_WORKERS_NONE || facts.numbers[SS_WORLD_SIZE] < 2) {
         return SS_WORKERS_ALONE;
     }
-    const struct ss_workers_plugin *plugin = load_plugin(abi);
-    if (plugin == NULL || !plugin->begin(&rank, &size)) {
-        return facts.numbers[SS_RANK] == 0 ? SS_WORKERS_ALONE : SS_WORKERS_IDLE;
+    if (mpi == SS_WORKERS_UNJOINED) {
+        say_alone(&facts, "srun",
+                  "joins them with no MPI; srun --mpi=pmi2 (for MPICH) or --mpi=pmix "
+                  "(for Open MPI) lets all of them read");
+    } else {
+        plugin = start_mpi(mpi, &facts, &rank, &size);
     }
-    if (size == 1) { /* of one, or the MPI of another launcher */
-        plugin->end();
+    if (plugin == NULL) {
         return facts.numbers[SS_RANK] == 0 ? SS_WORKERS_ALONE : SS_WORKERS_IDLE;
     }
     *workers = ss_alloc_zero(1, sizeof **workers);

@@ -2,8 +2,8 @@
 /*
  * Processes that one launcher started with the same command, such as `mpiexec -n 8 stepscope report
  * RUN`: the first does the work, and the others load files for it (model/load_parts.h). They talk
- * through a plug-in (plugin.h). Where there is none for the launcher, the first works alone. One
- * owner, one thread.
+ * through a plug-in (plugin.h). Where there is none for the launcher, or the launcher joins them
+ * with no MPI, the first works alone, and says why. One owner, one thread.
  */
 #ifndef SS_WORKERS_WORKERS_H
 #define SS_WORKERS_WORKERS_H

@@ -207,6 +207,30 @@ def test_torchrun_on_two_nodes_of_slurm(stepscope, torch_python, bed, tmp_path):
     assert ranks_of(found) == [0, 1, 2, 3] and found["state"] == "complete"
 
 
+# PMIx of Slurm 22.05 does not start tasks on two nodes of one machine.
+READING = {"none": ("-N2", 1), "pmi2": ("-N2", 0), "pmix": ("-N1", 0)}
+
+
+@pytest.mark.root
+@pytest.mark.mpi
+@pytest.mark.long
+@pytest.mark.parametrize("kind", READING)
+def test_tasks_of_slurm_read_a_run_together(stepscope, bed, tmp_path, kind):
+    tool = stepscope.path.resolve().parent / "tests" / "training_ranks"
+    plug_in = {"pmi2": "mpich", "pmix": "openmpi"}.get(kind)
+    if not tool.exists() or (plug_in and not (
+            stepscope.path.resolve().parent / "libexec" / f"workers-{plug_in}.so").exists()):
+        pytest.skip(f"no training_ranks, or no plug-in for {plug_in}")
+    folder = tmp_path / "t.stepscope"
+    run([tool, folder, 24, 20, 3], tmp_path)
+    nodes, alone = READING[kind]
+    done = bed(tmp_path, f'srun --mpi={kind} {nodes} -n4 "$STEPSCOPE" report --by rank "$RUN"',
+               STEPSCOPE=str(stepscope), RUN=str(folder), UCX_TLS="tcp,self",
+               OMPI_MCA_btl="tcp,self")
+    assert done.stdout == stepscope("report", "--by", "rank", folder).stdout
+    assert done.stderr.count("works alone") == alone
+
+
 @pytest.mark.root
 @pytest.mark.long
 def test_the_bed_leaves_nothing_behind(bed, tmp_path):

@@ -97,6 +97,21 @@ def test_without_plug_in_the_first_works_alone(mpi, run, tmp_path):
     serial = mpi.stepscope("report", "--by", "rank", run).stdout
     status, out, err = outcome(start(mpi, 3, "report", "--by", "rank", run, program=[alone]))
     assert (status, out.decode()) == (0, serial), err
+    assert err.count(f"the first of 3 processes works alone, the others have ended: workers-{mpi.abi}.so "
+                     "was not installed") == 1
+
+
+@pytest.mark.parametrize("task", [0, 1])
+def test_tasks_of_srun_without_an_mpi_report_once(stepscope, run, tmp_path, task):
+    daemon = tmp_path / "slurmstepd"  # a script has its own name as a process
+    daemon.write_text('#!/bin/sh\n"$@"\nexit $?\n')
+    daemon.chmod(0o755)
+    env = {**os.environ, "SLURM_PROCID": str(task), "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2"}
+    done = subprocess.run([daemon, stepscope.path, "report", "--by", "rank", run], env=env, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True, timeout=LIMIT_S)
+    serial = stepscope("report", "--by", "rank", run)
+    assert done.stdout == (serial.stdout if task == 0 else "")
+    assert done.stderr.count("srun --mpi=pmi2") == (1 if task == 0 else 0)
 
 
 def test_descendants_of_a_program_work_alone(mpi, run):
