@@ -8,12 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "model/importer.h"
 #include "model/run_archive.h"
 #include "model/run_input.h"
 
-enum { MOST_PATH_BYTES = 65536, MOST_MANIFEST_BYTES = 65536 };
+enum { MOST_PATH_BYTES = 65536, MOST_MANIFEST_BYTES = 65536, MOST_NAMED_SKIPS = 20 };
 
 static void add(struct ss_merge_inputs *inputs, const char *path, const char *name)
 {
@@ -24,13 +25,18 @@ struct listing {
     struct ss_merge_inputs *inputs;
     const struct ss_run_input *run;
     size_t folder_length;
+    unsigned unreadable; /* files that were skipped */
 };
 
 static void add_of_run(void *context, const char *path)
 {
     struct listing *listing = context;
-    if (ss_run_input_has(listing->run, path)) {
+    enum ss_run_file file = ss_run_input_check(listing->run, path);
+    if (file == SS_RUN_HAS_FILE) {
         add(listing->inputs, path, path + listing->folder_length + 1);
+    } else if (file == SS_RUN_FILE_UNREADABLE && listing->unreadable++ < MOST_NAMED_SKIPS) {
+        ss_log(SS_WARN, "merge", "skipped: %s holds no readable stepscope trace%s", path,
+               listing->unreadable == MOST_NAMED_SKIPS ? "; more are not named" : "");
     }
 }
 
@@ -49,12 +55,12 @@ static void sort_from(struct ss_merge_inputs *inputs, size_t first)
 }
 
 /* The manifest of all: the folders that each node has of one run have the same. */
-static void read_manifest(struct ss_merge_inputs *inputs, const char *folder)
+static void read_manifest(struct ss_merge_inputs *inputs, const char *folder, bool is_damaged)
 {
     struct ss_strbuf path;
     ss_strbuf_init(&path, MOST_PATH_BYTES);
     ss_strbuf_append_format(&path, "%s/run.json", folder);
-    FILE *file = fopen(path.data, "re");
+    FILE *file = is_damaged ? NULL : fopen(path.data, "re");
     ss_strbuf_fini(&path);
     char *text = ss_alloc_zero(MOST_MANIFEST_BYTES + 1, 1);
     size_t length = file != NULL ? fread(text, 1, MOST_MANIFEST_BYTES, file) : 0;
@@ -86,8 +92,9 @@ static enum ss_status add_run(struct ss_merge_inputs *inputs, const char *folder
     bool is_run = ss_run_input_open(trimmed, &run);
     enum ss_status status = SS_OK;
     if (is_run) {
-        struct listing listing = {inputs, &run, length};
-        read_manifest(inputs, trimmed);
+        struct listing listing = {inputs, &run, length, 0};
+        ss_run_input_warn(&run, trimmed);
+        read_manifest(inputs, trimmed, run.is_damaged);
         status = ss_run_input_list(trimmed, add_of_run, &listing, err);
         ss_run_input_close(&run);
         if (status == SS_OK && inputs->files.count == first) {

@@ -17,11 +17,12 @@
 #include "model/load_parts.h"
 #include "model/load_tracks.h"
 #include "model/note_index.h"
+#include "model/repeated_files.h"
 #include "model/run_archive.h"
 #include "model/run_input.h"
 #include "model/time_axis.h"
 
-enum { MAX_FOLDER_FILES = 1 << 20, EXPORT_HEAD_BYTES = 4096 };
+enum { MAX_FOLDER_FILES = 1 << 20, EXPORT_HEAD_BYTES = 4096, MOST_NAMED_SKIPS = 20 };
 
 /* --- files ----------------------------------------------------------------------------------- */
 
@@ -181,6 +182,36 @@ static enum ss_status list_input(const char *path, struct files *files, struct i
     return SS_OK;
 }
 
+/* Leaves out what folders have twice. */
+static void leave_out_repeated(struct files *files, struct input *inputs, size_t count, bool quiet)
+{
+    const char **paths = ss_alloc((files->count + 1) * sizeof *paths);
+    bool *is_repeated = ss_alloc_zero(files->count + 1, sizeof *is_repeated);
+    size_t remaining = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        paths[i] = files->data[i].path;
+    }
+    ss_repeated_files_find(paths, files->count, is_repeated);
+    for (size_t i = 0, at = 0; i < count; i++) {
+        for (; at < inputs[i].end; at++) {
+            bool stays = !is_repeated[at] || !files->data[at].in_folder;
+            if (stays) {
+                files->data[remaining++] = files->data[at];
+                continue;
+            }
+            if (!quiet) {
+                ss_log(SS_WARN, "model", "left out: %s is a copy of another file that is read",
+                       paths[at]);
+            }
+            ss_free(files->data[at].path);
+        }
+        inputs[i].end = remaining;
+    }
+    files->count = remaining;
+    ss_free(is_repeated);
+    ss_free(paths);
+}
+
 /* Leaves out the recordings that an earlier run has left in the folder of a run. */
 static void leave_out_other_runs(struct files *files, struct input *inputs, size_t count)
 {
@@ -202,6 +233,13 @@ static void leave_out_other_runs(struct files *files, struct input *inputs, size
 
 /* --- loading --------------------------------------------------------------------------------- */
 
+/* Not a link to nowhere, or to itself, nor a file whose file server is gone. */
+static bool can_be_reached(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
 /* In a folder, an unreadable file is skipped: the output folder of a training also holds logs and
  * checkpoints. */
 static enum ss_status load_one(struct ss_model *model, const struct file *file,
@@ -213,14 +251,17 @@ static enum ss_status load_one(struct ss_model *model, const struct file *file,
     if (status == SS_OK) {
         return SS_OK;
     }
-    if (!file->in_folder || load->strict || (status != SS_E_FORMAT && status != SS_E_PERMISSION)) {
+    bool is_unreadable =
+        status == SS_E_FORMAT || status == SS_E_PERMISSION || !can_be_reached(file->path);
+    if (!file->in_folder || load->strict || !is_unreadable) {
         return ss_fail(err, status, "%s", local.message);
     }
     model->skipped_files++;
     model->inputs.count = inputs;
     model->clock_readings.count = readings;
-    if (!load->quiet) {
-        ss_log(SS_WARN, "model", "skipped: %s", local.message);
+    if (!load->quiet && model->skipped_files <= MOST_NAMED_SKIPS) {
+        ss_log(SS_WARN, "model", "skipped: %s%s", local.message,
+               model->skipped_files == MOST_NAMED_SKIPS ? "; more are not named" : "");
     }
     return SS_OK;
 }
@@ -398,6 +439,12 @@ enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *pa
         inputs[i].path = paths[i];
         status = list_input(paths[i], &all, &inputs[i], err);
         inputs[i].end = all.count;
+        if (inputs[i].is_run && !loading.load->quiet) {
+            ss_run_input_warn(&inputs[i].run, paths[i]);
+        }
+    }
+    if (status == SS_OK) {
+        leave_out_repeated(&all, inputs, count, loading.load->quiet);
     }
     if (status == SS_OK && !loads_parts(&all, loading.load)) {
         leave_out_other_runs(&all, inputs, count);

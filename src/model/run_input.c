@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/rank_selection.h"
 #include "trace/reader.h"
 #include "wire/json_scan.h"
@@ -69,6 +70,8 @@ bool ss_run_manifest_parse(const char *text, size_t length, struct ss_run_manife
             manifest->world_size = number_in(value);
         } else if (ss_json_is_key(key, "max_ranks")) {
             manifest->max_ranks = number_in(value);
+        } else if (ss_json_is_key(key, "schema")) {
+            manifest->schema = number_in(value);
         }
     }
     manifest->is_of_nodes = strcmp(files, "nodes") == 0;
@@ -116,7 +119,28 @@ bool ss_run_input_open(const char *folder, struct ss_run_input *run)
     bool is_run = got > 0 && ss_run_manifest_parse(text, (size_t)got, &run->manifest);
     ss_free(text);
     close(fd);
+    if (!is_run) { /* a full disk, or a machine that went down, leaves it cut off or empty */
+        *run = (struct ss_run_input){.is_damaged = true};
+        is_run = is_without_manifest(folder, run);
+    }
     return is_run;
+}
+
+void ss_run_input_warn(const struct ss_run_input *run, const char *folder)
+{
+    if (run->is_damaged) {
+        ss_log(
+            SS_WARN, "model",
+            "%s/run.json is damaged: how many ranks the run had, and which of these files are of "
+            "it, is not known",
+            folder);
+    } else if (run->manifest.schema > SS_RUN_MANIFEST_SCHEMA) {
+        ss_log(
+            SS_WARN, "model",
+            "%s/run.json is of a newer stepscope (schema %u, not %d): what this one does not know "
+            "of it is ignored",
+            folder, run->manifest.schema, SS_RUN_MANIFEST_SCHEMA);
+    }
 }
 
 void ss_run_input_close(struct ss_run_input *run)
@@ -197,7 +221,8 @@ static enum ss_status on_attribute(void *context, const struct ss_trace_attribut
     if (!ss_strview_equal(attribute->key, ss_strview_of("run_id"))) {
         return SS_OK;
     }
-    head->is_other = !ss_strview_equal(attribute->text, ss_strview_of(head->run_id));
+    head->is_other =
+        head->run_id[0] != '\0' && !ss_strview_equal(attribute->text, ss_strview_of(head->run_id));
     return SS_E_GONE; /* enough */
 }
 
@@ -225,32 +250,40 @@ static bool has_number(const struct ss_run_input *run, const char *path)
     return size == 0 || !number_of(run, path, &number) || number < size;
 }
 
-/* Only as many units as it takes. */
-static void read_head(const char *path, struct head *head)
+/* Only as many units as it takes. Whether there is any. */
+static bool read_head(const char *path, struct head *head)
 {
     static const struct ss_trace_visitor visitor = {.attribute = on_attribute, .sample = on_sample};
     struct ss_trace_reader *reader = NULL;
     struct ss_error ignored;
     uint64_t first_ns;
+    bool is_readable = false;
     bool has_unit =
         ss_trace_reader_open(path, HEAD_BYTES, &visitor, head, &reader, &ignored) == SS_OK;
     while (has_unit && ss_trace_reader_next(reader, &has_unit, &first_ns, &ignored) == SS_OK &&
            has_unit) {
+        is_readable = true;
         has_unit = ss_trace_reader_unit(reader, &ignored) == SS_OK;
     }
     ss_trace_reader_close(reader);
+    return is_readable;
+}
+
+enum ss_run_file ss_run_input_check(const struct ss_run_input *run, const char *path)
+{
+    struct head head = {.run_id = run->manifest.run_id};
+    if (!has_number(run, path)) {
+        return SS_RUN_HAS_FILE_NOT;
+    }
+    if (!read_head(path, &head)) {
+        return SS_RUN_FILE_UNREADABLE;
+    }
+    return head.is_other ? SS_RUN_HAS_FILE_NOT : SS_RUN_HAS_FILE;
 }
 
 bool ss_run_input_has(const struct ss_run_input *run, const char *path)
 {
-    struct head head = {.run_id = run->manifest.run_id};
-    if (!has_number(run, path)) {
-        return false;
-    }
-    if (run->manifest.run_id[0] != '\0') {
-        read_head(path, &head);
-    }
-    return !head.is_other;
+    return ss_run_input_check(run, path) != SS_RUN_HAS_FILE_NOT;
 }
 
 bool ss_run_input_has_part(const struct ss_run_input *run, const char *path,
