@@ -56,10 +56,11 @@ struct ss_merge_flow {
     uint32_t part; /* + 1; 0: free */
 };
 
-/* Totals of a source for one part, of which the writer keeps the sum. */
+/* Totals of sources: those of each part, of which the writer keeps the sums. */
 struct ss_merge_counts {
-    uint32_t part;
-    struct ss_trace_counts record;
+    struct ss_intern keys;                          /* part and source */
+    struct ss_vec_of(struct ss_trace_counts) parts; /* by key */
+    struct ss_vec_of(struct ss_trace_counts) sums;  /* by source of the output */
 };
 
 struct ss_merge {
@@ -83,7 +84,7 @@ struct ss_merge {
     struct ss_merge_flow *flows;
     size_t flow_count, flow_room;
     struct ss_merge_attributes written;
-    struct ss_vec_of(struct ss_merge_counts) counts;
+    struct ss_merge_counts counts;
     struct ss_vec_of(uint64_t) identities; /* of all files that are in the output */
     uint64_t last_clock_ns;
     uint64_t newest_ns;

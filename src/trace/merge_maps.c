@@ -26,6 +26,7 @@ void ss_merge_maps_init(struct ss_merge *merge)
     }
     ss_intern_init(&merge->strings);
     ss_intern_init(&merge->numbers);
+    ss_intern_init(&merge->counts.keys);
     merge->next_number = SS_MERGE_FIRST_NEW_NUMBER;
 }
 
@@ -70,7 +71,9 @@ void ss_merge_maps_fini(struct ss_merge *merge)
     ss_vec_fini(&merge->newest);
     ss_vec_fini(&merge->fields);
     ss_wire_fini(&merge->key);
-    ss_vec_fini(&merge->counts);
+    ss_intern_fini(&merge->counts.keys);
+    ss_vec_fini(&merge->counts.parts);
+    ss_vec_fini(&merge->counts.sums);
     ss_vec_fini(&merge->identities);
     ss_free(merge->flows);
 }

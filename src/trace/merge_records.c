@@ -447,38 +447,45 @@ static enum ss_status on_line(void *context, const struct ss_trace_line *line)
 
 /* --- counts, notes, clocks -------------------------------------------------------------------- */
 
-/* The totals of a part replace its earlier ones; windows share those of their recorder. */
-static struct ss_trace_counts *counts_of(struct ss_merge_input *input,
-                                         const struct ss_trace_counts *counts)
+/* Adds what the totals of a part have become to the sum. Wraps around as the sum of all would. */
+static void replace_counts(struct ss_trace_counts *sum, const struct ss_trace_counts *before,
+                           const struct ss_trace_counts *now)
 {
-    struct ss_merge *merge = input->merge;
-    uint32_t part = input->is_window ? UINT32_MAX : (uint32_t)input->number;
-    for (size_t i = 0; i < merge->counts.count; i++) {
-        struct ss_merge_counts *row = &merge->counts.data[i];
-        if (row->part == part && row->record.source_ref == counts->source_ref) {
-            return &row->record;
-        }
-    }
-    ss_vec_push(&merge->counts, (struct ss_merge_counts){.part = part});
-    return &merge->counts.data[merge->counts.count - 1].record;
+    sum->due += now->due - before->due;
+    sum->done += now->done - before->done;
+    sum->skipped += now->skipped - before->skipped;
+    sum->late += now->late - before->late;
+    sum->seen += now->seen - before->seen;
+    sum->ok += now->ok - before->ok;
+    sum->partial += now->partial - before->partial;
+    sum->lost += now->lost - before->lost;
+    sum->unchanged += now->unchanged - before->unchanged;
+    sum->dropped += now->dropped - before->dropped;
+    sum->retries += now->retries - before->retries;
+    sum->read_syscalls += now->read_syscalls - before->read_syscalls;
+    sum->processes_short += now->processes_short - before->processes_short;
+    sum->time_ns = now->time_ns > sum->time_ns ? now->time_ns : sum->time_ns;
 }
 
-static void add_counts(struct ss_trace_counts *sum, const struct ss_trace_counts *more)
+/* The totals of a part replace its earlier ones; windows share those of their recorder. Returns the
+ * sum of all parts; its cost does not depend on how many there are. */
+static struct ss_trace_counts sum_up_counts(struct ss_merge_input *input,
+                                            const struct ss_trace_counts *counts)
 {
-    sum->due += more->due;
-    sum->done += more->done;
-    sum->skipped += more->skipped;
-    sum->late += more->late;
-    sum->seen += more->seen;
-    sum->ok += more->ok;
-    sum->partial += more->partial;
-    sum->lost += more->lost;
-    sum->unchanged += more->unchanged;
-    sum->dropped += more->dropped;
-    sum->retries += more->retries;
-    sum->read_syscalls += more->read_syscalls;
-    sum->processes_short += more->processes_short;
-    sum->time_ns = more->time_ns > sum->time_ns ? more->time_ns : sum->time_ns;
+    struct ss_merge_counts *all = &input->merge->counts;
+    uint32_t source = counts->source_ref;
+    const uint32_t key[] = {input->is_window ? UINT32_MAX : (uint32_t)input->number, source};
+    uint32_t id = ss_intern_put(&all->keys, (const char *)key, sizeof key);
+    if (id >= all->parts.count) {
+        ss_vec_resize(&all->parts, (size_t)id + 1);
+    }
+    if (source >= all->sums.count) {
+        ss_vec_resize(&all->sums, (size_t)source + 1);
+    }
+    replace_counts(&all->sums.data[source], &all->parts.data[id], counts);
+    all->parts.data[id] = *counts;
+    all->sums.data[source].source_ref = source;
+    return all->sums.data[source];
 }
 
 static enum ss_status on_counts(void *context, const struct ss_trace_counts *counts)
@@ -493,14 +500,7 @@ static enum ss_status on_counts(void *context, const struct ss_trace_counts *cou
         return SS_OK;
     }
     if (moved.process_ref == 0) {
-        *counts_of(input, &moved) = moved;
-        struct ss_trace_counts sum = {.source_ref = moved.source_ref};
-        for (size_t i = 0; i < merge->counts.count; i++) {
-            if (merge->counts.data[i].record.source_ref == moved.source_ref) {
-                add_counts(&sum, &merge->counts.data[i].record);
-            }
-        }
-        moved = sum;
+        moved = sum_up_counts(input, &moved);
     }
     return ss_trace_writer_counts(merge->writer, &moved, merge->err);
 }

@@ -424,6 +424,60 @@ static void test_threads_change_nothing(void **state)
     }
 }
 
+/* --- totals of sources ------------------------------------------------------------------------ */
+
+static void put_counts(struct ss_trace_writer *writer, uint64_t seconds, uint64_t done)
+{
+    const struct ss_trace_counts counts = {.source_ref = 1,
+                                           .time_ns = START_NS + seconds * 1000000000,
+                                           .done = done,
+                                           .lost = done / 10};
+    assert_int_equal(ss_trace_writer_counts(writer, &counts, NULL), SS_OK);
+    assert_int_equal(ss_trace_writer_flush(writer, NULL), SS_OK);
+}
+
+static enum ss_status on_counts(void *context, const struct ss_trace_counts *counts)
+{
+    if (counts->process_ref == 0) {
+        *(struct ss_trace_counts *)context = *counts;
+    }
+    return SS_OK;
+}
+
+/* Each part says its totals twice, the parts in turn: the last of each count. */
+static void test_totals_of_sources_add_up(void **state)
+{
+    static const struct ss_trace_visitor visitor = {.counts = on_counts};
+    struct ss_merge_part parts[PARTS];
+    struct ss_trace_counts last = {0};
+    (void)state;
+    for (unsigned part = 0; part < PARTS; part++) {
+        parts[part] = (struct ss_merge_part){path_of("counts", part), true};
+        const struct ss_trace_writer_options options = {
+            .size = sizeof options, .path = parts[part].path, .replay = true};
+        const struct ss_trace_source source = {
+            .ref = 1, .name = ss_strview_of("python"), .status = SS_SOURCE_RAN};
+        struct ss_trace_writer *writer = NULL;
+        assert_int_equal(ss_trace_writer_open(&options, &writer, NULL), SS_OK);
+        put_text(writer, "boot_id", "boot");
+        put_number(writer, "rank", part);
+        assert_int_equal(ss_trace_writer_source(writer, &source, NULL), SS_OK);
+        put_process(writer, part, 1, 100 + (int32_t)part);
+        put_counts(writer, 1, 10 * (part + 1));
+        put_counts(writer, 2, 100 * (part + 1));
+        assert_int_equal(ss_trace_writer_close(writer, NULL), SS_OK);
+    }
+    const char *out = path_of("counted", 0);
+    const struct ss_merge_options options = {.size = sizeof options, .path = out};
+    struct ss_merge_result result = {0};
+    struct ss_error err = {0};
+    assert_int_equal(ss_trace_merge(parts, PARTS, &options, &result, &err), SS_OK);
+    assert_int_equal(ss_trace_read(out, &visitor, &last, NULL, &err), SS_OK);
+    assert_int_equal(last.done, 100 * (1 + 2 + 3 + 4 + 5));
+    assert_int_equal(last.lost, 10 * (1 + 2 + 3 + 4 + 5));
+    assert_int_equal(last.time_ns, START_NS + UINT64_C(2000000000));
+}
+
 int main(void)
 {
     snprintf(folder, sizeof folder, "%s/merge-XXXXXX", SS_TEST_BINARY_DIR);
@@ -434,6 +488,7 @@ int main(void)
                                        cmocka_unit_test(test_merging_again_changes_nothing),
                                        cmocka_unit_test(test_in_stages),
                                        cmocka_unit_test(test_threads_change_nothing),
+                                       cmocka_unit_test(test_totals_of_sources_add_up),
                                        cmocka_unit_test(test_times_are_moved_to_the_axis)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char command[PATH_BYTES + 16];
