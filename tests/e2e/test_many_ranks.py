@@ -221,14 +221,13 @@ def test_a_packed_run_is_read_like_its_folder(stepscope, run_all, tmp_path):
 def test_a_packed_run_that_leads_elsewhere(stepscope, run_all, tmp_path):
     """Members are named by what they are in a run, whatever their folders; a name that comes twice
     is refused, and nothing is left."""
-    run_all("-o", tmp_path / "x.stepscope", ranks=[0], size=1, nodes=1)
-    trace = tmp_path / "x.stepscope" / "ranks" / "r00000.pftrace"
+    run_all("-o", tmp_path / "x.stepscope", ranks=[0, 1], size=2, nodes=1)
     env = {"TMPDIR": str(tmp_path / "tmp")}
     (tmp_path / "tmp").mkdir()
     def packed(*names):
         with tarfile.open(tmp_path / "x.tar", "w") as tar:
-            for name in names:
-                tar.add(trace, name)
+            for i, name in enumerate(names):  # not the same file twice: that counts once
+                tar.add(tmp_path / "x.stepscope" / "ranks" / f"r0000{i // 2}.pftrace", name)
         return tmp_path / "x.tar"
     found = stepscope("info", packed("../../ranks/r00000.pftrace", "ranks/../../r00001.pftrace",
                                      "/etc/ranks/000/r00002.pftrace"), env=env).stdout
