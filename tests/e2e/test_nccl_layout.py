@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The declarations of src/inject/nccl/nccl_abi.h against NCCL's own headers, in each version of its
-profiler interface: of a source tree of NCCL ($STEPSCOPE_NCCL_SOURCE, a folder or a bare clone), which
-no package contains."""
+profiler interface, and the ranges of NVTX that its own functions emit: of a source tree of NCCL
+($STEPSCOPE_NCCL_SOURCE, a folder or a bare clone, for NVTX a clone with tags), which no package
+contains."""
 
+import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -100,3 +103,87 @@ def test_a_version_has_this_layout(headers, version):
                                 f"ncclProfilerEventDescr_v{version}_t", "coll.root")]),
                            capture_output=True, text=True, timeout=60)
     assert wrong.returncode != 0  # the comparison can fail
+
+
+# --- NVTX: what NCCL's functions do before they queue an operation, by NCCL's own text and headers ---
+
+BEFORE = """
+#include <stddef.h>
+#include <stdlib.h>
+#include <type_traits>
+#include "nccl.h"
+#include "nvtx.h"
+#if __has_include("nvtx_payload_schemas.h")
+#include "nvtx_payload_schemas.h"
+#endif
+struct ncclComm { uint64_t commHash; };
+static size_t ncclTypeSize(ncclDataType_t) { return 4; }
+__attribute__((weak)) int64_t ncclParamNvtxDisable() { return 0; }
+__attribute__((weak)) int64_t ncclLoadParam(char const *, int64_t, int64_t, int64_t *cache, int8_t *)
+{
+    return *cache = 0;
+}
+"""
+AFTER = """
+int main()
+{
+    ncclComm comm = {0xfeed};
+    initNvtxRegisteredEnums();
+    ncclAllReduce(0, 0, 1000, ncclFloat32, ncclMax, &comm, 0);
+    ncclAllGather(0, 0, 10, ncclFloat32, &comm, 0);
+    ncclBroadcast(0, 0, 20, ncclFloat32, 1, &comm, 0);
+    ncclReduce(0, 0, 30, ncclFloat32, ncclAvg, 1, &comm, 0);
+    ncclReduceScatter(0, 0, 40, ncclFloat32, ncclSum, &comm, 0);
+    ncclSend(0, 4, ncclFloat32, 1, &comm, 0);
+}
+"""
+STUBS = {"cuda_runtime.h": "#include <stddef.h>\n#include <stdint.h>\ntypedef struct CUstream_st *cudaStream_t;", "cuda_fp16.h": "",
+         "cuda_bf16.h": "", "cuda.h": ""}
+
+
+def begins_of(text):
+    """Each function up to where it queues the operation; before them, what is declared for messages."""
+    shared = re.search(r"^struct NvtxParamsSendRecv.*?^};.*?^};$", text, re.M | re.S)
+    yield shared.group(0) if shared else ""
+    for name in ("AllReduce", "AllGather", "Broadcast", "Reduce", "ReduceScatter", "Send"):
+        found = re.search(rf"^ncclResult_t ncclNAME\(.*?(?=\n  struct ncclInfo)".replace("NAME", name), text,
+                          re.M | re.S)
+        yield found.group(0) + "\n  return ncclSuccess;\n}"
+
+
+@pytest.mark.parametrize("tag", ["v2.19.3-1", "v2.21.5-1", "v2.24.3-1", "v2.25.1-1", "v2.27.7-1",
+                                 "v2.30.7-1"])
+def test_nvtx_of_its_own_functions_is_read(stepscope, tmp_path, tag):
+    source = os.environ.get("STEPSCOPE_NCCL_SOURCE")
+    if not source or shutil.which("c++") is None:
+        pytest.skip("$STEPSCOPE_NCCL_SOURCE names no source of NCCL, or there is no C++ compiler")
+    archive = subprocess.run(["git", "-C", source, "archive", tag, "src/include", "src/init_nvtx.cc",
+                              "src/collectives.cc", "src/nccl.h.in"], capture_output=True, check=False)
+    if archive.returncode != 0:
+        pytest.skip(f"{source} has no tag {tag}")
+    subprocess.run(["tar", "-x", "-C", tmp_path], input=archive.stdout, check=True)
+    stubs = tmp_path / "stubs"
+    stubs.mkdir()
+    for name, text in STUBS.items():
+        (stubs / name).write_text("#pragma once\n" + text)
+    header = re.sub(r"\$\{nccl:(\w+)\}", lambda part: "" if part.group(1) == "Suffix" else "2",
+                    (tmp_path / "src/nccl.h.in").read_text())
+    (stubs / "nccl.h").write_text(header)
+    program = tmp_path / "program.cc"
+    program.write_text(BEFORE + "\n".join(begins_of((tmp_path / "src/collectives.cc").read_text())) + AFTER)
+    subprocess.run(["c++", "-std=c++17", "-w", "-I", stubs, "-I", tmp_path / "src/include", "-o",
+                    tmp_path / "program", program, tmp_path / "src/init_nvtx.cc", "-ldl", "-lpthread"], check=True,
+                   timeout=120)
+    path, out = tmp_path / "t.pftrace", tmp_path / "t.json"
+    stepscope("record", "-q", "-o", path, "--", tmp_path / "program")
+    stepscope("export", "--to", "chrome", "-o", out, path, status=None)
+    events = [one for one in json.loads(out.read_text())["traceEvents"] if one.get("cat") == "nccl"]
+    assert [(one["name"], one["args"]["payload"], one["args"].get("reduction")) for one in events] == [
+        ("nccl:AllReduce", 4000, "max"), ("nccl:AllGather", 40, None), ("nccl:Broadcast", 80, None),
+        ("nccl:Reduce", 120, "avg"), ("nccl:ReduceScatter", 160, "sum"), ("nccl:Send", 16, None)]
+    facts = json.loads(stepscope("info", path, "--format", "json").stdout)["files"][0]
+    names_communicator = int(tag.split(".")[1]) >= 25
+    assert [one["name"] for one in facts["groups"]] == (["NCCL 000000000000feed"] if names_communicator
+                                                        else [])
+    numbers = [one["args"].get("sequence") for one in events]
+    assert numbers == ([0, 1, 2, 3, 4, None] if names_communicator else [None] * 6)
