@@ -21,6 +21,11 @@ class Collectives:
         done = self.stepscope("report", "--by", "collective", "-f", "json", self.path, status=None)
         return json.loads(done.stdout)["tables"][0]["rows"]
 
+    def source(self):
+        facts = json.loads(self.stepscope("info", self.path, "--format", "json").stdout)["files"][0]
+        return {note["text"] for note in facts["notes"]
+                if note["kind"] == "fact" and note["text"].startswith("nccl.source")}
+
     def events(self, name):
         """The events with this in their name, of both ranks."""
         out = self.path.with_suffix(".json")
@@ -118,6 +123,7 @@ def check_of_nvtx(recording, edition, group):
         assert arguments.get("reduction") == ("sum" if is_reduction else None)
         assert ("sequence" in arguments) == (group is not None and not is_message)
         assert not {"algorithm", "protocol", "datatype", "root"} & set(arguments)
+    assert recording.source() == {"nccl.source = NCCL's ranges of NVTX"}
     calls = recording.events("nccl:")
     assert len(calls) == 18 and {one["name"] for one in calls} == {
         "nccl:AllReduce", "nccl:ReduceScatter", "nccl:Send", "nccl:Recv"}
@@ -143,6 +149,7 @@ def test_the_plugin_comes_before_nvtx(record, version):
     """No collective counts twice: the ranges of NVTX stay ranges."""
     recording = record(version)
     check_rows(recording.rows(), 3)
+    assert recording.source() == {"nccl.source = NCCL's profiler interface"}
     assert not recording.events("nccl:")
     ranges = recording.events("ncclReduceScatter")  # of the program's threads, as annotations
     assert len(ranges) == 6 and {one["cat"] for one in ranges} == {"range"}

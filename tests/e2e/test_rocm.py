@@ -159,6 +159,7 @@ def test_arguments_of_rccl(record, fault):
         [("alltoall", 100, None, 4 * i + 1) for i in range(3)] +  # not its messages
         [("allreduce", 120, "max", 4 * i + 2) for i in range(3)])  # two of one kernel
     assert {one["datatype"] for one in kernels} == {"float32", "int8"}
+    assert recording.facts["nccl.source"] == "calls of RCCL, by rocprofiler-sdk"
     assert len({one["group"] for one in kernels}) == 1
     calls = [one for one in exported(recording) if one["name"].startswith("nccl:")]
     assert {one["name"] for one in calls} == {"nccl:AllReduce", "nccl:AllToAll"}

@@ -187,6 +187,8 @@ static void make(size_t function, const struct arguments *arguments)
 
 static bool begin_call(size_t function, const struct arguments *arguments)
 {
+    static const char source[] = "NCCL's ranges of NVTX";
+    ss_nccl_set_source(source);
     struct ss_nccl_call call = {.function = functions[function].name + strlen("nccl"),
                                 .communicator = communicator_of(arguments),
                                 .is_hash = true,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "annot/define.h"
+#include "annot/facts.h"
 #include "base/shared_names.h"
 #include "inject/cupti/launches.h"
 #include "inject/nccl/nccl_abi.h"
@@ -119,7 +120,19 @@ struct ss_nccl_communicator *ss_nccl_communicator_new(uint64_t hash, const char 
         atomic_store_explicit(&nccl.has_plugin, true, memory_order_relaxed);
     }
     pthread_mutex_unlock(&nccl.lock);
+    if (made != NULL) {
+        ss_nccl_set_source("NCCL's profiler interface");
+    }
     return made;
+}
+
+void ss_nccl_set_source(const char *source)
+{
+    static _Atomic(const char *) known;
+    if (atomic_exchange(&known, source) != source) {
+        struct ss_event_value value = {name_of(source), SS_RING_VALUE_NAME};
+        ss_fact_set(ss_define_name(ss_fact_nccl_source, strlen(ss_fact_nccl_source)), value);
+    }
 }
 
 bool ss_nccl_has_plugin(void)

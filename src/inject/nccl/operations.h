@@ -64,6 +64,8 @@ void ss_nccl_end(uint64_t handle);
  * ss_nccl_want_channels. */
 void ss_nccl_set_mask(int *mask);
 
+/* Says in the recording what describes the process's operations; once for each. Without a lock. */
+void ss_nccl_set_source(const char *source);
 /* Whether NCCL has described a communicator: its calls (calls.h) are then no operations. */
 bool ss_nccl_has_plugin(void);
 

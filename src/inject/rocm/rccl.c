@@ -102,6 +102,8 @@ static int64_t bytes_of(const char *datatype, uint64_t count)
 /* A call whose arguments are not all there is one all the same. */
 static void begin_call(const struct function *function, const void *data)
 {
+    static const char source[] = "calls of RCCL, by rocprofiler-sdk";
+    ss_nccl_set_source(source);
     struct ss_nccl_call call = {.function = function->name + strlen("nccl"),
                                 .bytes = -1,
                                 .is_message = function->is_message};
