@@ -161,7 +161,11 @@ static int push_in(const void *handle, const struct ss_nvtx_event *event)
         return SS_NVTX_NOT_TRACKED;
     }
     uint32_t domain = ss_nvtx_domain(handle);
-    return ss_nvtx_push(domain, ss_nvtx_read_event(domain, event));
+    struct ss_nvtx_attributes attributes = ss_nvtx_read_event(domain, event);
+    if (ss_nvtx_is_nccl(handle)) { /* the first of its arguments numbers a communicator */
+        attributes.value.type = SS_RING_VALUE_NONE;
+    }
+    return ss_nvtx_push(domain, attributes);
 }
 
 static int push_event(const struct ss_nvtx_event *event)

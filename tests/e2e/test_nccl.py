@@ -153,6 +153,7 @@ def test_the_plugin_comes_before_nvtx(record, version):
     assert not recording.events("nccl:")
     ranges = recording.events("ncclReduceScatter")  # of the program's threads, as annotations
     assert len(ranges) == 6 and {one["cat"] for one in ranges} == {"range"}
+    assert not any("payload" in one.get("args", {}) for one in ranges)
     kernels = recording.events("ncclDevKernel_AllReduce")
     assert len(kernels) == 6 and {one["args"]["algorithm"] for one in kernels} == {"ring"}
 

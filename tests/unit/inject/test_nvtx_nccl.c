@@ -165,6 +165,7 @@ static void test_calls_are_counted_by_communicator(void **state)
     call("ncclAllGather", 0x12, 32, 7);
     assert_string_equal(
         own_recording_read(&own),
+        "fact name=nccl.source value=\"NCCL's ranges of NVTX\"\n"
         "begin name=nccl:AllReduce domain=nccl group=NCCL 0000000000000012/8 number=0 reduction=1 "
         "value=4000 category=nccl\nend\n"
         "begin name=nccl:ReduceScatter domain=nccl group=NCCL 0000000000000034/2 number=0 "
@@ -175,6 +176,8 @@ static void test_calls_are_counted_by_communicator(void **state)
         "begin name=nccl:AllGather domain=nccl group=NCCL 0000000000000012/8 number=1 value=32 "
         "category=nccl\nend\n");
     end(0x12);
+    assert_string_equal(own_recording_read(&own),
+                        "push name=ncclCommDestroy domain=NCCL\npop domain=NCCL\n");
     end(0x34);
     forget();
 }
