@@ -120,7 +120,7 @@ void ss_gpu_claim_refused(const struct ss_gpu_facts *facts, struct ss_gpu_claim 
                    run->message[0] != '\0' ? ")" : "");
         ss_gpu_fix(claim,
                    "use another CUPTI (STEPSCOPE_CUPTI); with this one record few works at a "
-                   "time (--schedule), so that its 32 buffers suffice");
+                   "time (--schedule), so that its buffers suffice");
         return;
     }
     uint64_t kernels = ss_gpu_recorded_kernels(recorded) + recorded->untimed;

@@ -314,8 +314,8 @@ static void write_counts(struct ss_device_tracks *devices)
         {"gpu-kernels-without-launch", "kernels whose launch was not observed",
          totals->unplaced_kernels},
         {"gpu-early-works", "works that begin before their launch", totals->early},
-        {"gpu-lost-messages", "records that were lost at the end of the program",
-         totals->losses.lost_messages + totals->losses.bad_messages},
+        {"gpu-lost-messages", "records that were lost on their way, or found no track",
+         totals->losses.lost_messages + totals->losses.bad_messages + totals->unplaced},
     };
     struct ss_route aim = {.process_ref = ss_recorded_process_ref(devices->process)};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {

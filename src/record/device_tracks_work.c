@@ -9,7 +9,9 @@
 #include "record/context.h"
 #include "record/device_tracks_inside.h"
 
-enum { MOST_STREAMS = 4096, MOST_LANES = 64, MOST_NODES = 1 << 16 };
+/* CUPTI returns works of a stream in a buffer for each thread that launched them, each from the oldest
+ * on: one lane for each such thread, at most. */
+enum { MOST_STREAMS = 4096, MOST_LANES = 1024, MOST_NODES = 1 << 16 };
 
 /* --- tracks ----------------------------------------------------------------------------------- */
 

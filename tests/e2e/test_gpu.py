@@ -136,6 +136,15 @@ def test_levels(record, level):
     assert f"level {level}" in recording.facts["gpu.collector"]
 
 
+def test_many_threads_launch(record):
+    """CUPTI has a buffer for each of 160 threads, whose works of one stream come one thread after another."""
+    recording = record(10, 6, "many")
+    assert recording.notes["gpu-kernels"] == recording.notes["gpu-launches"] == 9600
+    assert {kind: value for kind, value in recording.notes.items() if value != 0} == {
+        "gpu-kernels": 9600, "gpu-launches": 9600}
+    assert sum(row["kernels"] for row in recording.rows("stream")) == 9600
+
+
 # --- memory, compilations, ids ---------------------------------------------------------------------
 
 MIB = 1 << 20

@@ -12,7 +12,8 @@
  * the end; "ahead": marks steps, and waits only at the end; "memory": each step also allocates and
  * frees 2 MiB, and 1 MiB from the pool, the first keeps 8 MiB; a module of PTX is loaded twice, and
  * the calls of step N have the external id 1000 + N; "rate": steps of a tenth of a second, in which
- * it launches KERNELS kernels at an even rate. Prints its number of launches.
+ * it launches KERNELS kernels at an even rate; "many": 160 threads launch in turn with the others,
+ * so that all have launched before the first ends. Prints its number of launches.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -196,6 +197,36 @@ static void *run_crowd(void *argument)
     return NULL;
 }
 
+enum { MANY = 160 };
+static pthread_barrier_t all_launch;
+
+static void *run_one_of_many(void *argument)
+{
+    const struct work *work = argument;
+    for (int step = 0; step < work->steps; step++) {
+        for (int i = 0; i < work->kernels; i++) {
+            launch(i, NULL);
+        }
+        pthread_barrier_wait(&all_launch);
+    }
+    return NULL;
+}
+
+static void run_many(struct work *work)
+{
+    static pthread_t threads[MANY];
+    pthread_barrier_init(&all_launch, NULL, MANY);
+    for (int i = 0; i < MANY; i++) {
+        if (pthread_create(&threads[i], NULL, run_one_of_many, work) != 0) {
+            exit(2);
+        }
+    }
+    for (int i = 0; i < MANY; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    cuda.wait();
+}
+
 static void fork_a_child(void)
 {
     fflush(stdout);
@@ -273,12 +304,16 @@ int main(int count, char **words)
     if (strcmp(mode, "memory") == 0) {
         start_memory();
     }
-    printf("%d\n", work.steps * work.kernels * (1 + (is_crowd ? CROWD : has_thread)));
+    bool is_many = strcmp(mode, "many") == 0;
+    int threads = is_many ? MANY : 1 + (is_crowd ? CROWD : has_thread);
+    printf("%d\n", work.steps * work.kernels * threads);
     if (has_thread &&
         pthread_create(&thread, NULL, is_crowd ? run_crowd : run_thread, &work) != 0) {
         return 2;
     }
-    if (strcmp(mode, "rate") == 0) {
+    if (is_many) {
+        run_many(&work);
+    } else if (strcmp(mode, "rate") == 0) {
         run_at_rate(&work);
     } else {
         run_steps(&work, mode);

@@ -82,8 +82,8 @@ static void describe(void)
 static void on_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {
     *max_records = 0; /* as many as fit */
-    *buffer = is_owner() ? ss_cupti_pool_take() : NULL;
-    *size = *buffer != NULL ? SS_CUPTI_BUFFER_BYTES : 0;
+    *size = 0;
+    *buffer = is_owner() ? ss_cupti_pool_take(size) : NULL;
     ss_cupti_tee_on_request();
 }
 

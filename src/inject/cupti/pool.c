@@ -14,6 +14,7 @@ static struct {
     pthread_cond_t is_wanted;
     struct ss_cupti_full full[SS_CUPTI_MOST_BUFFERS]; /* a queue: from first on */
     uint8_t *free[SS_CUPTI_MOST_BUFFERS];
+    size_t waiting_bytes; /* in full ones */
     uint32_t first, full_count, free_count, made, most;
     uint8_t *thrown_away;
     bool takes_none, is_woken;
@@ -46,10 +47,15 @@ static uint8_t *take_throw_away(void)
     return pool.takes_none ? NULL : pool.thrown_away;
 }
 
-/* With the lock. */
+/* With the lock: what CUPTI holds. */
+static uint32_t count_held(void)
+{
+    return pool.made - pool.free_count - pool.full_count;
+}
+
 static bool is_scarce(void)
 {
-    return 4 * (pool.made - pool.free_count - pool.full_count) > 3 * pool.most;
+    return 4 * count_held() > 3 * pool.most;
 }
 
 bool ss_cupti_pool_is_scarce(void)
@@ -60,11 +66,16 @@ bool ss_cupti_pool_is_scarce(void)
     return scarce;
 }
 
-uint8_t *ss_cupti_pool_take(void)
+/* Memory is mapped for large ones; of a small one, the rest is never touched. */
+uint8_t *ss_cupti_pool_take(size_t *size)
 {
     uint8_t *bytes = NULL;
     pthread_mutex_lock(&pool.lock);
-    if (pool.free_count > 0) {
+    *size =
+        count_held() < SS_CUPTI_FEW_BUFFERS ? SS_CUPTI_BUFFER_BYTES : SS_CUPTI_SMALL_BUFFER_BYTES;
+    if (pool.waiting_bytes >= (size_t)SS_CUPTI_FEW_BUFFERS * SS_CUPTI_BUFFER_BYTES) {
+        bytes = NULL; /* the writer is behind */
+    } else if (pool.free_count > 0) {
         bytes = pool.free[--pool.free_count];
     } else if (pool.made < pool.most) {
         bytes = make_buffer();
@@ -79,6 +90,7 @@ uint8_t *ss_cupti_pool_take(void)
         pthread_cond_signal(&pool.is_wanted);
     }
     pthread_mutex_unlock(&pool.lock);
+    *size = bytes != NULL ? *size : 0;
     return bytes;
 }
 
@@ -90,6 +102,7 @@ void ss_cupti_pool_put_full(uint8_t *bytes, size_t valid)
         uint32_t at = (pool.first + pool.full_count++) % SS_CUPTI_MOST_BUFFERS;
         pool.full[at] = (struct ss_cupti_full){
             bytes, valid < SS_CUPTI_BUFFER_BYTES ? valid : SS_CUPTI_BUFFER_BYTES};
+        pool.waiting_bytes += pool.full[at].valid;
         pthread_cond_signal(&pool.is_wanted);
     } else if (is_ours && pool.free_count < SS_CUPTI_MOST_BUFFERS) {
         pool.free[pool.free_count++] = bytes;
@@ -117,6 +130,7 @@ bool ss_cupti_pool_next_full(struct ss_cupti_full *full, uint32_t wait_ms)
     bool is_there = pool.full_count > 0;
     if (is_there) {
         *full = pool.full[pool.first];
+        pool.waiting_bytes -= full->valid;
         pool.first = (pool.first + 1) % SS_CUPTI_MOST_BUFFERS;
         pool.full_count--;
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The buffers that CUPTI fills: a fixed size and a largest number, recycled. CUPTI takes them on
- * the program's threads, or its own, and the writer returns them, zeroed, so that CUPTI need not do
- * it on the program's time. Any thread.
+ * The buffers that CUPTI fills, recycled. It has one for each thread that launches: beyond the
+ * first SS_CUPTI_FEW_BUFFERS they are small. As many bytes as those have may wait for the writer.
+ * CUPTI takes buffers on the program's threads, or its own, and the writer returns them, zeroed, so
+ * that CUPTI need not do it on the program's time. Any thread.
  *
  * Without a free one, CUPTI from 12.9 on gets none and counts the records that it drops; earlier
  * ones, which may crash on that, get a buffer that is thrown away.
@@ -14,7 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SS_CUPTI_BUFFER_BYTES = 4 << 20, SS_CUPTI_MOST_BUFFERS = 32 };
+enum {
+    SS_CUPTI_BUFFER_BYTES = 4 << 20,
+    SS_CUPTI_SMALL_BUFFER_BYTES = 512 << 10,
+    SS_CUPTI_FEW_BUFFERS = 32,
+    SS_CUPTI_MOST_BUFFERS = 512
+};
 
 struct ss_cupti_full {
     uint8_t *bytes;
@@ -23,8 +29,8 @@ struct ss_cupti_full {
 
 /* `takes_none`: CUPTI accepts that there is no buffer. `most`: 0: the usual number. */
 void ss_cupti_pool_init(bool takes_none, uint32_t most);
-/* NULL: there is none, and CUPTI takes that. */
-uint8_t *ss_cupti_pool_take(void);
+/* NULL: there is none, and CUPTI takes that; `size` is 0. */
+uint8_t *ss_cupti_pool_take(size_t *size);
 /* CUPTI has filled it. Wakes the writer. */
 void ss_cupti_pool_put_full(uint8_t *bytes, size_t valid);
 /* Waits for a full one, or a call of ss_cupti_pool_wake, at most `wait_ms`. false: there is none.

@@ -15,6 +15,7 @@ static _Atomic uint64_t dropped_by_sdk, refused; /* refused: there was no buffer
 
 struct filling {
     uint8_t *bytes;
+    size_t size;
     size_t used;
 };
 
@@ -31,11 +32,11 @@ static bool put(struct filling *buffer, enum ss_rocm_what what, const void *payl
 {
     struct ss_rocm_record head = {.bytes = (uint32_t)(sizeof head + ((needed + 7) & ~(size_t)7)),
                                   .what = what};
-    if (buffer->bytes != NULL && SS_CUPTI_BUFFER_BYTES - buffer->used < head.bytes) {
+    if (buffer->bytes != NULL && buffer->size - buffer->used < head.bytes) {
         emit(buffer);
     }
     if (buffer->bytes == NULL) {
-        buffer->bytes = ss_cupti_pool_take();
+        buffer->bytes = ss_cupti_pool_take(&buffer->size);
         if (buffer->bytes == NULL) {
             return false;
         }
