@@ -220,6 +220,15 @@ def test_a_step_within_a_capture_does_not_break_it(graphs, command, options):
     assert rows and {row["avg"] for row in rows} == {6 * THREADS * 64}
 
 
+def test_a_step_that_ends_with_another_device(graphs):
+    """Its work is waited for on the device that is measured."""
+    recording = graphs("record", "--counters", "memory", "--counters-skip", "2", "--counters-count", "0",
+                       mode="devices", device=["--devices", "2", "--duration", "*=20ms"])
+    rows = measured(recording)
+    assert rows["dram__bytes_read.sum"]["instances"] >= 3
+    assert rows["dram__bytes_read.sum"]["min"] == rows["dram__bytes_read.sum"]["max"] == 6 * THREADS * 64
+
+
 def test_another_threads_capture_is_not_broken(graphs):
     recording = graphs("kernel", "-k", "gemm", "--counters", "memory", "--count", "0", mode="threads", steps=60)
     assert " of kernels" in recording.facts["gpu.counters"]

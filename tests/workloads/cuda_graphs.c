@@ -8,7 +8,8 @@
  * MODE: "plain" (the default); "eager": each step also launches KERNELS kernels one by one;
  * "marked": in step 4 it captures a second graph, and marks a step within that capture; "threads":
  * another thread launches kernels all the time, while each step captures a graph anew; "once": the
- * graph is launched in the second step only, kernels in all. Ends with 3 if a capture is broken.
+ * graph is launched in the second step only, kernels in all; "devices": each second step is marked
+ * while a second device is the current one. Ends with 3 if a capture is broken.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -27,6 +28,7 @@ struct size3 {
 static struct {
     int (*launch)(const void *, struct size3, struct size3, void **, size_t, void *);
     int (*wait)(void);
+    int (*use_device)(int);
     int (*make_stream)(void **, unsigned);
     int (*begin_capture)(void *, int);
     int (*end_capture)(void *, void **);
@@ -63,6 +65,7 @@ static void start(void)
     }
     find(library, &cuda.launch, "cudaLaunchKernel");
     find(library, &cuda.wait, "cudaDeviceSynchronize");
+    find(library, &cuda.use_device, "cudaSetDevice");
     find(library, &cuda.make_stream, "cudaStreamCreateWithFlags");
     find(library, &cuda.begin_capture, "cudaStreamBeginCapture");
     find(library, &cuda.end_capture, "cudaStreamEndCapture");
@@ -152,7 +155,12 @@ int main(int count, char **words)
     start();
     need(cuda.make_stream(&stream, NON_BLOCKING), "a stream");
     for (int step = 0; step < steps; step++) {
+        if (strcmp(mode, "devices") == 0) {
+            need(cuda.use_device(step % 2), "the other device");
+            need(cuda.wait(), "a wait"); /* it has a context */
+        }
         stepscope_step(step);
+        need(cuda.use_device(0), "the first device");
         if (step == 0) {
             graph = capture(stream, of_graph, -1);
             if (has_thread && pthread_create(&thread, NULL, launch_all_the_time, NULL) != 0) {
@@ -161,7 +169,8 @@ int main(int count, char **words)
         } else {
             run_step(step, of_graph, mode, stream, graph);
         }
-        need(has_thread ? 0 : cuda.wait(), "a wait");
+        bool is_ahead = has_thread || strcmp(mode, "devices") == 0;
+        need(is_ahead ? 0 : cuda.wait(), "a wait");
     }
     atomic_store(&is_over, true);
     if (has_thread) {

@@ -32,6 +32,8 @@ static struct {
     int (*get_uuid)(uint8_t *uuid, int device); /* this and the next may be NULL */
     int (*get_name)(char *name, int size, int device);
     int (*synchronise)(void);
+    int (*push)(void *context); /* this and the next may be NULL */
+    int (*pop)(void **context);
 } driver;
 
 static bool find_driver(void)
@@ -43,6 +45,8 @@ static bool find_driver(void)
     *(void **)&driver.get_context = dlsym(library, "cuCtxGetCurrent");
     *(void **)&driver.get_device = dlsym(library, "cuCtxGetDevice");
     *(void **)&driver.synchronise = dlsym(library, "cuCtxSynchronize");
+    *(void **)&driver.push = dlsym(library, "cuCtxPushCurrent_v2");
+    *(void **)&driver.pop = dlsym(library, "cuCtxPopCurrent_v2");
     void *of_uuid = dlsym(library, "cuDeviceGetUuid_v2"); /* of a part of a device its own */
     of_uuid = of_uuid != NULL ? of_uuid : dlsym(library, "cuDeviceGetUuid");
     *(void **)&driver.get_uuid = of_uuid;
@@ -60,6 +64,19 @@ static void set_fact(const char *key, const char *text)
 void ss_counters_synchronise(void)
 {
     driver.synchronise();
+}
+
+/* A range may end on a thread whose context is another one, or none. */
+enum ss_status ss_counters_end_range(bool *is_complete, struct ss_error *err)
+{
+    bool is_pushed =
+        driver.push != NULL && driver.pop != NULL && driver.push(ss_counters.context) == 0;
+    ss_counters_synchronise();
+    enum ss_status status = ss_range_profiler_end(&ss_counters.ranges, is_complete, err);
+    if (is_pushed) {
+        driver.pop(NULL);
+    }
+    return status;
 }
 
 void ss_counters_refuse(const struct ss_error *err)
@@ -90,9 +107,15 @@ void ss_counters_describe(void)
 
 void ss_counters_skip_graph(void)
 {
-    if (!atomic_exchange_explicit(&has_unknown_graphs, true, memory_order_relaxed) &&
-        ss_counters.context == NULL) {
-        set_fact(ss_fact_gpu_counters, unknown_graphs); /* else with the next measurement */
+    if (!atomic_load_explicit(&has_unknown_graphs, memory_order_relaxed) &&
+        !atomic_flag_test_and_set(&ss_counters.is_busy)) {
+        atomic_store_explicit(&has_unknown_graphs, true, memory_order_relaxed);
+        if (ss_counters.context == NULL) {
+            set_fact(ss_fact_gpu_counters, unknown_graphs);
+        } else {
+            ss_counters_describe();
+        }
+        atomic_flag_clear(&ss_counters.is_busy);
     }
 }
 

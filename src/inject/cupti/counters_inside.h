@@ -21,16 +21,18 @@ struct ss_cupti_counters {
     struct ss_range_profiler ranges;
     void *context; /* of `ranges`; NULL: not opened yet */
     int device;
-    uint32_t identity;    /* text: of the device */
-    long long seen, done; /* steps or launches; measurements */
-    bool has_ended;       /* all is measured, or CUPTI refused */
-    atomic_flag is_busy;  /* one thread measures */
+    uint32_t identity;      /* text: of the device */
+    long long seen, done;   /* steps or launches; measurements */
+    _Atomic bool has_ended; /* all is measured, or CUPTI refused */
+    atomic_flag is_busy;    /* one thread measures */
 };
 
 extern struct ss_cupti_counters ss_counters;
 
 /* Waits for the work of the current context. */
 void ss_counters_synchronise(void);
+/* Ends a pass of the range, after a wait for its work. */
+enum ss_status ss_counters_end_range(bool *is_complete, struct ss_error *err);
 /* The range profiler of the current context. false: there is none (yet). */
 bool ss_counters_ready(enum ss_ranges_by by);
 /* Ends all measurements. */

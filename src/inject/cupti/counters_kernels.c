@@ -176,9 +176,9 @@ static void end_launch(void)
     struct ss_error err = {0};
     bool is_complete = false, is_graph = kernels.graph != NULL;
     is_measuring = false;
-    ss_counters_synchronise();
+    enum ss_status status = ss_counters_end_range(&is_complete, &err);
     kernels.message.end_ns = ss_stamp_monotonic_ns();
-    if (ss_range_profiler_end(&ss_counters.ranges, &is_complete, &err) != SS_OK) {
+    if (status != SS_OK) {
         ss_counters_refuse(&err);
     } else if (is_complete) {
         drop_graph();

@@ -15,8 +15,7 @@ static void end_pass(int64_t step)
 {
     struct ss_error err = {0};
     bool is_complete = false;
-    ss_counters_synchronise();
-    enum ss_status status = ss_range_profiler_end(&ss_counters.ranges, &is_complete, &err);
+    enum ss_status status = ss_counters_end_range(&is_complete, &err);
     measured.is_open = false;
     measured.message.end_ns = ss_stamp_monotonic_ns();
     measured.message.step = measured.message.step < 0 ? step : measured.message.step;
