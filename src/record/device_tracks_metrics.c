@@ -21,6 +21,9 @@ static void write_kernel(struct ss_device_tracks *devices,
                                           .device = metrics->device,
                                           .context = metrics->context,
                                           .correlation = metrics->correlation,
+                                          .registers = metrics->registers,
+                                          .static_shared = metrics->static_shared,
+                                          .dynamic_shared = metrics->dynamic_shared,
                                           .name = metrics->name};
     for (int axis = 0; axis < 3; axis++) {
         work.grid[axis] = metrics->grid[axis];

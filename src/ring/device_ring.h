@@ -274,9 +274,9 @@ struct ss_device_metrics_message {
     uint32_t values; /* text: a JSON object, {"METRIC": [VALUE, "UNIT"], …} */
     uint32_t correlation;
     uint32_t passes;
-    uint32_t grid[3], block[3]; /* of a kernel; 0: unknown */
-    uint32_t identity;          /* text: the device's UUID, else its model */
-    uint32_t unused;
+    uint32_t grid[3], block[3];                        /* of a kernel; 0: unknown */
+    uint32_t identity;                                 /* text: the device's UUID, else its model */
+    uint32_t registers, static_shared, dynamic_shared; /* of a kernel; 0: unknown, or none */
 };
 
 enum { SS_DEVICE_MOST_SERIES = 16 };

@@ -42,7 +42,7 @@ def test_a_set_of_one_pass_measures_each_step(record):  # noqa: F811
     assert rows["gpu__time_duration.sum"]["avg"] == 6 * 20000
     assert {row["instances"] for row in rows.values()} == {3}
     assert rows["dram__bytes_read.sum"]["unit"] == "byte"
-    assert recording.facts["gpu.counters"] == "memory on GA100: 9 metrics in 1 pass; 3 measurements of steps"
+    assert recording.facts["gpu.counters"] == "memory on GA100: 12 metrics in 1 pass; 3 measurements of steps"
     # Measured steps have no work of devices, and do not count as steps without work.
     assert recording.notes["gpu-kernels"] == 9 * 6 and recording.notes["gpu-launches-without-kernel"] == 0
 
@@ -289,7 +289,20 @@ def test_the_speed_of_light_of_steps(stepscope, record):  # noqa: F811
     recording = record(12, 6, options=["--counters", "memory"])
     (row,) = table(stepscope, recording, "speed-of-light")
     assert (row["name"], row["instances"]) == ("training step", 3)
-    assert row["source"].startswith("derived: compute") and row["compute_percent"] >= 0
+    metrics = {name: one["avg"] for name, one in measured(recording).items()}
+    assert row["source"] == "derived: compute, memory, L1, L2, DRAM"
+    peak = metrics["dram__bytes.sum.peak_sustained_elapsed.per_second"]
+    assert row["dram_percent"] == pytest.approx(100 * 6 * THREADS * 96 / (6 * 20000e-9) / peak)
+    assert row["memory_percent"] == max(row["l1_percent"], row["l2_percent"], row["dram_percent"])
+
+
+@pytest.mark.parametrize("device", [(), ("--nested-driver",)])
+def test_a_measured_kernel_has_what_its_blocks_need(stepscope, kernel, device):
+    recording = kernel("-k", "gemm", "--counters", "memory", device=device)
+    (row,) = table(stepscope, recording, "occupancy")
+    assert (row["registers"], row["block_threads"], row["shared_bytes"]) == (32, 128, 0)
+    assert row["achieved_percent"] == measured(recording, row["name"])[
+        "sm__warps_active.avg.pct_of_peak_sustained_active"]["avg"]
 
 
 def test_the_speed_of_light_of_kernels_follows_from_their_counters(stepscope, kernel):

@@ -34,6 +34,7 @@ static struct {
     int (*synchronise)(void);
     int (*push)(void *context); /* this and the next may be NULL */
     int (*pop)(void **context);
+    int (*get_function_attribute)(int *value, int attribute, void *function); /* may be NULL */
 } driver;
 
 static bool find_driver(void)
@@ -51,6 +52,7 @@ static bool find_driver(void)
     of_uuid = of_uuid != NULL ? of_uuid : dlsym(library, "cuDeviceGetUuid");
     *(void **)&driver.get_uuid = of_uuid;
     *(void **)&driver.get_name = dlsym(library, "cuDeviceGetName");
+    *(void **)&driver.get_function_attribute = dlsym(library, "cuFuncGetAttribute");
     dlclose(library); /* the program has it open */
     return driver.get_context != NULL && driver.get_device != NULL && driver.synchronise != NULL;
 }
@@ -77,6 +79,14 @@ enum ss_status ss_counters_end_range(bool *is_complete, struct ss_error *err)
         driver.pop(NULL);
     }
     return status;
+}
+
+uint32_t ss_counters_function_attribute(void *function, int attribute)
+{
+    int value = 0;
+    bool is_known = function != NULL && driver.get_function_attribute != NULL &&
+                    driver.get_function_attribute(&value, attribute, function) == 0 && value > 0;
+    return is_known ? (uint32_t)value : 0;
 }
 
 void ss_counters_refuse(const struct ss_error *err)

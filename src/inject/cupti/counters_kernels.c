@@ -13,9 +13,13 @@
 
 enum {
     MOST_NAME_BYTES = 16 << 10,
-    DIMENSIONS_AT = 8, /* in the parameters of a launch */
     MOST_WAITED = 1000 /* launches of others, until a graph is launched again */
 };
+/* In the parameters of cuLaunchKernel and cudaLaunchKernel: the kernel, the grid and the block,
+ * then bytes of shared memory, which the former has next, and the latter behind the kernel's
+ * arguments. */
+enum { FUNCTION_AT = 0, DIMENSIONS_AT = 8, DRIVER_SHARED_AT = 32, RUNTIME_SHARED_AT = 40 };
+enum { SHARED_ATTRIBUTE = 1, REGISTERS_ATTRIBUTE = 4 }; /* CUfunction_attribute */
 
 static struct {
     regex_t pattern;
@@ -85,27 +89,56 @@ static bool is_wanted(const struct launched *launched)
     return false;
 }
 
-static bool has_dimensions(const char *function)
+static bool is_call(const struct ss_cupti_callback_data *call, const char *function)
 {
-    return function != NULL &&
-           (strcmp(function, "cudaLaunchKernel") == 0 || strcmp(function, "cuLaunchKernel") == 0);
+    return call->function != NULL && call->parameters != NULL &&
+           strcmp(call->function, function) == 0;
+}
+
+/* The driver's handle of the kernel that a call of the runtime launches; NULL: unknown. */
+static void *function_of_symbol(const void *symbol)
+{
+    int (*get_function)(void **function, const void *symbol) = NULL;
+    void *function = NULL;
+    *(void **)&get_function = dlsym(RTLD_DEFAULT, "cudaGetFuncBySymbol");
+    return get_function != NULL && get_function(&function, symbol) == 0 ? function : NULL;
+}
+
+/* Grid, block, and what a block needs of a multiprocessor. */
+static void describe_launch(const struct ss_cupti_callback_data *call,
+                            struct ss_device_metrics_message *message)
+{
+    bool is_driver = is_call(call, "cuLaunchKernel");
+    const char *parameters = call->parameters;
+    uint32_t dimensions[6];
+    void *function = NULL;
+    if (!is_driver && !is_call(call, "cudaLaunchKernel")) {
+        return;
+    }
+    memcpy(dimensions, parameters + DIMENSIONS_AT, sizeof dimensions);
+    memcpy(message->grid, dimensions, sizeof message->grid);
+    memcpy(message->block, dimensions + 3, sizeof message->block);
+    memcpy(&message->dynamic_shared,
+           parameters + (is_driver ? DRIVER_SHARED_AT : RUNTIME_SHARED_AT),
+           sizeof message->dynamic_shared);
+    memcpy(&function, parameters + FUNCTION_AT, sizeof function);
+    function = is_driver ? function : function_of_symbol(function);
+    message->registers = ss_counters_function_attribute(function, REGISTERS_ATTRIBUTE);
+    message->static_shared = ss_counters_function_attribute(function, SHARED_ATTRIBUTE);
 }
 
 static void describe(const struct ss_cupti_callback_data *call, const struct launched *launched)
 {
-    uint32_t dimensions[6] = {0};
-    if (launched->graph == NULL && has_dimensions(call->function) && call->parameters != NULL) {
-        memcpy(dimensions, (const char *)call->parameters + DIMENSIONS_AT, sizeof dimensions);
-    }
     kernels.message = (struct ss_device_metrics_message){
         .begin_ns = ss_stamp_monotonic_ns(),
         .step = -1,
         .context = call->context_number,
         .name = launched->graph != NULL ? ss_counters_graph_name(launched->graph, &launched->of)
                                         : ss_cupti_text(launched->symbol, strlen(launched->symbol)),
-        .correlation = call->correlation,
-        .grid = {dimensions[0], dimensions[1], dimensions[2]},
-        .block = {dimensions[3], dimensions[4], dimensions[5]}};
+        .correlation = call->correlation};
+    if (launched->graph == NULL) {
+        describe_launch(call, &kernels.message);
+    }
 }
 
 static void drop_graph(void)
