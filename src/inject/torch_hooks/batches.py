@@ -14,7 +14,7 @@ import collections.abc
 import torch
 
 from .libstepscope import count, count_elements, define_counter
-from .model import PLAIN_TENSORS, first_size
+from .model import PLAIN_TENSORS, first_size, in_batch, least_dims_of
 from .names import COUNTER_BATCH_EXAMPLES, COUNTER_BATCH_LENGTH, COUNTER_BATCH_TOKENS
 
 _MOST_READ = 1 << 18      # elements of a mask
@@ -54,7 +54,12 @@ def _real_tokens(tokens, mask, padding):
 
 
 def _tokens_in(values):
-    return next((one for one in values if _is_matrix(one, _INTEGERS)), None)
+    """Of a batch that is one argument, the first tensor: others are labels."""
+    for value in values:
+        for one in [value] if type(value) in PLAIN_TENSORS else in_batch(value)[:1]:
+            if _is_matrix(one, _INTEGERS):
+                return one
+    return None
 
 
 def observe_loaded(batch):
@@ -83,8 +88,9 @@ def observe_called(module, args, kwargs):
     tokens = named.get("input_ids")
     if not _is_matrix(tokens, _INTEGERS):
         tokens = _tokens_in(values)
+    dims = least_dims_of(module)
     if tokens is None:
-        size = first_size(values, 1)
+        size = first_size(values, dims) if dims > 0 else 0
         if size > 0:
             count(_EXAMPLES, size)
         return
@@ -96,6 +102,7 @@ def observe_called(module, args, kwargs):
         if not waiting:
             _loaded.pop(tuple(tokens.shape), None)
     examples, length = tokens.shape
-    count(_EXAMPLES, examples)
-    count(_LENGTH, length)
+    if dims <= tokens.dim() or first_size(values, dims) == examples:  # else it may be the length
+        count(_EXAMPLES, examples)
+        count(_LENGTH, length)
     count(_TOKENS, tokens.numel() if number is None else number)

@@ -25,12 +25,28 @@ def _without_overrides():
     return contextlib.nullcontext()
 
 
+def _have_one_batch(tensors):
+    """Not so tensors of different sizes, nor a list of images, each of which is an example."""
+    sizes = {one.size(0) if one.dim() > 0 else 0 for one in tensors}
+    return len(sizes) == 1 and not (len(tensors) > 1 and all(one.dim() == 3 for one in tensors))
+
+
+def in_batch(value):
+    """The plain tensors of a batch that is given as one argument, (inputs, labels) or a dict;
+    none: it is not such a batch."""
+    if type(value) in (list, tuple) and 0 < len(value) <= _MOST_VALUES:
+        tensors = [one for one in value if type(one) in PLAIN_TENSORS]
+        return tensors if tensors and _have_one_batch(tensors) else []
+    if type(value) is dict and len(value) <= _MOST_VALUES:
+        return [one for one in value.values() if type(one) in PLAIN_TENSORS]
+    return []
+
+
 def first_size(values, least_dims):
     """The first dimension of the first plain tensor; 0: there is none that has a batch size."""
     for value in values:
-        if type(value) is dict:
-            value = next((one for one in value.values() if type(one) in PLAIN_TENSORS), None)
-        if type(value) in PLAIN_TENSORS:
+        value = value if type(value) in PLAIN_TENSORS else next(iter(in_batch(value)), None)
+        if value is not None:
             return value.size(0) if value.dim() >= least_dims else 0
     return 0
 
@@ -88,14 +104,21 @@ def _inspect(module):
     return 0 if not sizes else 4 if has_time_first else 1
 
 
-def observe_call(module, args, kwargs, is_training, updates):
-    """Called for an outermost module."""
-    if (is_training and updates == _Model.updates) or (_Model.is_trained and not is_training):
-        return
+def least_dims_of(module):
+    """How many dimensions an input of an outermost module has at least if its first one is the
+    batch; 0: its input has no batch."""
     dims = _Model.least_dims.get(id(module))
     if dims is None:
         _Model.least_dims[id(module)] = 0  # in case that it raises
         dims = _Model.least_dims[id(module)] = _inspect(module)
+    return dims
+
+
+def observe_call(module, args, kwargs, is_training, updates):
+    """Called for an outermost module."""
+    if (is_training and updates == _Model.updates) or (_Model.is_trained and not is_training):
+        return
+    dims = least_dims_of(module)
     if dims == 0 or torch._C._get_tracing_state() is not None:
         return
     size = first_size(args, dims) or first_size(kwargs.values(), dims)
