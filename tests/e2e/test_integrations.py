@@ -2,7 +2,8 @@
 """Callbacks of training frameworks: as the frameworks call them, without the frameworks; and real
 trainings with those that are there, with the callback and without any change.
 
-$STEPSCOPE_TRAINERS may name interpreters (paths, `:` between) that have frameworks."""
+$STEPSCOPE_TRAINERS may name interpreters (paths, `:` between) that have frameworks,
+$STEPSCOPE_COMPOSER_PYTHON one that has Composer, which wants a torch of its own; else .venv-composer."""
 
 import functools
 import json
@@ -34,6 +35,8 @@ def package(stepscope):
 def interpreter_with(*modules):
     """An interpreter that can import them; None: there is none."""
     named = [path for path in os.environ.get("STEPSCOPE_TRAINERS", "").split(":") if path]
+    composer = os.environ.get("STEPSCOPE_COMPOSER_PYTHON") or ROOT / ".venv-composer" / "bin" / "python"
+    named += [composer] if "composer" in modules and os.access(composer, os.X_OK) else []
     question = "import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, sys.argv[1:])))"
     for path in [*named, sys.executable]:
         if subprocess.run([path, "-c", question, *modules], check=False).returncode == 0:

@@ -10,12 +10,14 @@ import torch
 from composer import Trainer
 from composer.algorithms import LabelSmoothing
 from composer.models import ComposerClassifier
+from composer.utils import dist
 
 
 def loader(batches):
-    data = torch.utils.data.TensorDataset(torch.randn(32 * batches, 64),
-                                          torch.randint(0, 10, (32 * batches,)))
-    return torch.utils.data.DataLoader(data, batch_size=32)
+    """`batches` for each rank."""
+    size = 32 * batches * dist.get_world_size()
+    data = torch.utils.data.TensorDataset(torch.randn(size, 64), torch.randint(0, 10, (size,)))
+    return torch.utils.data.DataLoader(data, batch_size=32, sampler=dist.get_sampler(data))
 
 
 def profiler(folder, words):
