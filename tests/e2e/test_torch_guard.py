@@ -30,7 +30,7 @@ ALL = {"CheckpointFunction.forward", "DataLoader.__iter__", "DeepSpeedEngine.bac
 
 def run(what):
     done = subprocess.run([sys.executable, "-W", "ignore", WORKLOAD, what],
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=900,
                           check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
