@@ -5,6 +5,7 @@
 import json
 import pathlib
 
+import fake_cuda
 import pytest
 from test_gpu import Recording, record, simulated  # noqa: F401 (record is a fixture)
 
@@ -232,6 +233,23 @@ def test_a_step_that_ends_with_another_device(graphs):
 def test_another_threads_capture_is_not_broken(graphs):
     recording = graphs("kernel", "-k", "gemm", "--counters", "memory", "--count", "0", mode="threads", steps=60)
     assert " of kernels" in recording.facts["gpu.counters"]
+
+
+@pytest.mark.parametrize("command,options,measurements", [
+    ("kernel", ["-k", "elementwise", "--counters", "memory", "--count", "0"], " of kernels"),
+    ("record", ["--counters", "memory", "--counters-skip", "0", "--counters-count", "0"], None)])
+def test_graphs_of_torch(stepscope, source_dir, tmp_path, command, options, measurements):
+    """Its capture is not broken, and each replay of the graph is one measurement."""
+    python = fake_cuda.need_cuda_python()
+    path = tmp_path / "torch.pftrace"
+    done = stepscope(command, "-q", "-o", path, *options, "--", python,
+                     source_dir / "tests/workloads/torch_cuda_odd.py", "graph", env=simulated(source_dir, python))
+    recording = Recording(stepscope, path, done)
+    assert json.loads(done.stdout)["nodes"] == 2
+    if measurements is not None:
+        (name,) = [one for one in recording.kernels() if one.startswith("CUDA graph")]
+        assert recording.kernels()[name] == 8 and "elementwise_kernel" in name, recording.kernels()
+        assert measurements in recording.facts["gpu.counters"]
 
 
 # --- the self-test --------------------------------------------------------------------------------
