@@ -92,7 +92,7 @@ def test_options_named_in_the_pages_exist(stepscope):
                     --extra-index-url --no-install-recommends --cflags --libs --data --log
                     --lengths --compile --dynamic --backend --epochs --passes
                     --restart-workers --trace --log-file --import --type --include-json --csv
-                    --include-blobs --page --keep
+                    --include-blobs --page --keep --set
                     --nnodes --ntasks-per-node""".split())
     ours = set(re.findall(r"--[a-z][a-z-]+", stepscope("help", "--format", "markdown").stdout))
     ours |= {"--version", "--help"}
