@@ -90,7 +90,7 @@ def test_collectives_of_gloo_have_group_number_bytes_and_datatype(stepscope, glo
     assert [row["bytes"] for row in groups["1"]] == [40] * 20
     assert [row["name"] for row in groups["1"]] == ["all_reduce"] * 20
     sizes = [row["bytes"] for row in sorted(groups["0"], key=lambda row: row["sequence"])]
-    assert sizes.count(8) == 20  # of the loss; the buckets of DistributedDataParallel are not known
+    assert sizes.count(8) == 20  # of the loss
     assert not any(row["note"] == "ranks are missing" for row in rows)
 
 

@@ -47,7 +47,7 @@ class _Reducer:
         self.buckets = ()             # the indices of the parameters of each
         self.names = []               # of the buckets, in their order
         self.is_compressed = False    # a hook of torch's changes the type of what is transferred
-        self.is_hooked = False        # a hook of the program calls collectives itself
+        self.is_hooked = False        # the reducer itself calls no collectives: a hook does
         self.is_rebuilt = self.is_final = False
         self.polls = 0
 
@@ -103,6 +103,7 @@ def _observe_made(args, result):
                  for index, one in enumerate(parameters)]
     reducer = _reducers[id(net)] = _Reducer(number, described)
     reducer.is_compressed = getattr(net, "mixed_precision", None) is not None
+    reducer.is_hooked = getattr(net, "_use_python_reducer", False)  # torch.compile's
     forget = callback(functools.partial(_forget, id(net)), "deleted DistributedDataParallel")
     reducer.reference = weakref.ref(net, forget)
     if _making.buckets is not None:
