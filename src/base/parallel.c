@@ -13,7 +13,7 @@ static void *run(void *argument)
 {
     struct job *job = argument;
     for (;;) {
-        /* Relaxed: it only counts. pthread_create and pthread_join order the data. */
+        /* Relaxed: only the number counts. pthread_create and pthread_join order the data. */
         size_t index = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED);
         if (index >= job->count) {
             return NULL;
