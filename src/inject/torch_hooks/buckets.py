@@ -7,7 +7,6 @@ it is made and, unless it searches for unused parameters, once more after the fi
 order in which gradients were ready. Torch gives the new ones one iteration later: the gradients of
 the backward between have no names."""
 
-import functools
 import os
 import threading
 import weakref
@@ -15,7 +14,7 @@ import weakref
 import torch
 
 from .groups import number_of
-from .guard import around, around_untraced, callback, replace, with_argument, with_result
+from .guard import Hook, around, around_untraced, callback, replace, with_argument, with_result
 from .libstepscope import (add_bucket, begin_reducer, clear_reducer, define_name, drop_reducer,
                            make_reducer, renew_reducers, set_collective_module)
 from .paths import clean, count_in_modules, module_of
@@ -87,15 +86,23 @@ def _end_making(_):
     _making.buckets = None
 
 
-def _forget(number, _):
+class _Reference(weakref.ref):
+    __slots__ = ("number",)
+
+
+def _forget(number):
     reducer = _reducers.pop(number, None)
     if reducer is not None:
         drop_reducer(reducer.number)
 
 
+_forget_deleted = callback(lambda reference: _forget(reference.number),
+                           "deleted DistributedDataParallel")
+
+
 def _observe_made(args, result):
     net, parameters, sparse, names = args[:4]
-    _forget(id(net), None)  # it is made again
+    _forget(id(net))  # it is made again
     number = make_reducer(number_of(net.process_group))
     if number == 0:
         return
@@ -104,8 +111,8 @@ def _observe_made(args, result):
     reducer = _reducers[id(net)] = _Reducer(number, described)
     reducer.is_compressed = getattr(net, "mixed_precision", None) is not None
     reducer.is_hooked = getattr(net, "_use_python_reducer", False)  # torch.compile's
-    forget = callback(functools.partial(_forget, id(net)), "deleted DistributedDataParallel")
-    reducer.reference = weakref.ref(net, forget)
+    reducer.reference = _Reference(net, _forget_deleted)
+    reducer.reference.number = id(net)
     if _making.buckets is not None:
         reducer.put(net.module, list(reversed(_making.buckets)))
 
@@ -143,6 +150,9 @@ def _begin_backward(args, kwargs):
 
 # --- communication hooks of the program -----------------------------------------------------------
 
+_communication = Hook("communication hook")
+
+
 def _named(args, communicate):
     """It calls collectives itself: these belong to the bucket that it gets."""
     reducer = _reducers.get(id(args[0]))
@@ -153,7 +163,7 @@ def _named(args, communicate):
     def begin(args, kwargs):
         index = args[1].index()
         return set_collective_module(reducer.names[index] if index < len(reducer.names) else 0)
-    return around_untraced(begin, set_collective_module)(communicate, "communication hook")
+    return around_untraced(begin, set_collective_module)(communicate, _communication)
 
 
 def _observe_builtin(args, result):

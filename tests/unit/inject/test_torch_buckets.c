@@ -49,7 +49,7 @@ static int forget_all(void **state)
     return 0;
 }
 
-/* 0: of none that is known */
+/* 0: unknown */
 static uint32_t next(uint32_t group, int64_t elements)
 {
     struct ss_torch_bucket bucket = {.name = 0};
