@@ -9,8 +9,8 @@
 #include "record/context.h"
 #include "record/device_tracks_inside.h"
 
-/* CUPTI returns works of a stream in a buffer for each thread that launched them, each from the oldest
- * on: one lane for each such thread, at most. */
+/* CUPTI returns works of a stream in a buffer for each thread that launched them, each from the
+ * oldest on: one lane for each such thread, at most. */
 enum { MOST_STREAMS = 4096, MOST_LANES = 1024, MOST_NODES = 1 << 16 };
 
 /* --- tracks ----------------------------------------------------------------------------------- */
