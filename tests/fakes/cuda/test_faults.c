@@ -3,6 +3,7 @@
    has one setting, so that each test runs in a child. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -137,15 +138,21 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* A kernel that waits long enough for a core seems to begin after its launch, even so. */
 static void find_wrong_clock(void)
 {
+    bool is_early = false;
     CHECK(cuptiActivityRegisterTimestampCallback(now_ns) == CUPTI_SUCCESS);
     start_client();
-    uint64_t before_ns = now_ns();
-    launch_many(1);
-    cuptiActivityFlushAll(0);
-    const fake_Kernel *record = client_record(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 0);
-    CHECK(record->start < before_ns && record->end - record->start == 20000);
+    for (size_t i = 0; i < 100 && !is_early; i++) {
+        uint64_t before_ns = now_ns();
+        launch_many(1);
+        cuptiActivityFlushAll(0);
+        const fake_Kernel *record = client_record(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, i);
+        CHECK(record->end - record->start == 20000);
+        is_early = record->start < before_ns;
+    }
+    CHECK(is_early);
 }
 
 static void find_slow_flush(void)
