@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/repeated_files.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "trace/merge.h"
+#include "trace/reader.h"
+
+enum { HEAD_BYTES = 4096 };
 
 struct entry {
     uint64_t length, identity; /* identity 0: unknown */
@@ -23,6 +28,18 @@ static int compare(const void *left, const void *right)
         return a->identity < b->identity ? -1 : 1;
     }
     return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Of other tools' files, which have no random uuid, two may be equal and of two ranks. */
+static bool is_own_trace(const char *path)
+{
+    char head[HEAD_BYTES];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    ssize_t got = fd >= 0 ? read(fd, head, sizeof head) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return got > 0 && ss_trace_is_trace(head, (size_t)got);
 }
 
 /* Regular files that are not empty; returns how many. */
@@ -48,7 +65,8 @@ void ss_repeated_files_find(const char *const *paths, size_t count, bool *is_rep
             end++;
         }
         for (size_t i = first; i < end && end - first > 1; i++) {
-            entries[i].identity = ss_merge_identity(paths[entries[i].number]);
+            const char *path = paths[entries[i].number];
+            entries[i].identity = is_own_trace(path) ? ss_merge_identity(path) : 0;
         }
         qsort(entries + first, end - first, sizeof *entries, compare);
         for (size_t i = first + 1; i < end; i++) {

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Sets is_repeated[i] for each file that has the content of one before it. Only files of equal
- * length are read, and of these the begin and the end. */
+/* Sets is_repeated[i] for each trace of stepscope that has the content of one before it. Only files
+ * of equal length are read, and of these the begin and the end. */
 void ss_repeated_files_find(const char *const *paths, size_t count, bool *is_repeated);
 
 #endif

@@ -23,9 +23,9 @@ static uint64_t hash_part(int fd, off_t at, uint64_t hash)
 {
     char *bytes = ss_alloc(IDENTITY_BYTES);
     ssize_t got = pread(fd, bytes, IDENTITY_BYTES, at);
-    for (ssize_t i = 0; i + 8 <= got; i += 8) {
-        uint64_t word;
-        memcpy(&word, bytes + i, sizeof word);
+    for (ssize_t i = 0; i < got; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + i, got - i < 8 ? (size_t)(got - i) : sizeof word);
         hash = ss_hash_u64(hash ^ word);
     }
     ss_free(bytes);
