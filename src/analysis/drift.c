@@ -9,9 +9,11 @@
 
 enum { PAIRS = SS_DRIFT_POINTS * (SS_DRIFT_POINTS - 1) / 2, LEAST_LEVEL = 5 };
 
-/* Of the normal distribution: 97.5 % and 99.95 %. */
 /* The correlation of what a fit leaves is too small by so much over n (in simulations). */
 static const double lost_lags = 9;
+/* Two levels that are so many mean absolute differences from them apart are no noise. */
+static const double clear_jump = 8;
+/* Of the normal distribution: 97.5 % and 99.95 %. */
 static const double quantile_95 = 1.959964, quantile_999 = 3.290527;
 
 struct points {
@@ -190,6 +192,33 @@ static size_t split_values(const double *values, const struct points *points, si
     return best;
 }
 
+/* Of a series with few values, the first and the last are the quantiles. */
+static void quantiles_of(const double *values, size_t count, double *low, double *high)
+{
+    double copy[SS_DRIFT_POINTS];
+    size_t left_out = count / 40;
+    memcpy(copy, values, count * sizeof *copy);
+    qsort(copy, count, sizeof *copy, compare);
+    *low = copy[left_out];
+    *high = copy[count - 1 - left_out];
+}
+
+/* Where two levels are far apart, ranks say too little: the slopes within them are as many as those
+ * between them. */
+static void set_clear_jump(const struct points *points, size_t split, double spread,
+                           struct ss_drift *drift)
+{
+    size_t behind = points->count - split, least = points->count / 5;
+    double low_before, high_before, low_after, high_after;
+    drift->change = drift->after - drift->before;
+    drift->is_certain = drift->change != 0 && split >= least && behind >= least &&
+                        fabs(drift->change) >= clear_jump * spread;
+    quantiles_of(points->value, split, &low_before, &high_before);
+    quantiles_of(points->value + split, behind, &low_after, &high_after);
+    drift->low = low_after - high_before;
+    drift->high = high_after - low_before;
+}
+
 static void find_levels(const double *values, const struct points *points, double slope,
                         struct ss_drift *drift)
 {
@@ -206,6 +235,7 @@ static void find_levels(const double *values, const struct points *points, doubl
         drift->before = before;
         drift->after = after;
         drift->change_at = split_values(values, points, split, before, after);
+        set_clear_jump(points, split, spread / (double)points->count, drift);
     }
 }
 
@@ -222,11 +252,13 @@ static void find_change(const double *values, const struct points *points, doubl
         find_levels(values, points, slope, drift);
         double deviation = sqrt(n * (n - 1) * (2 * n + 5) / 18 * variance_factor(points, s));
         double pairs = (double)count, wide = quantile_95 * deviation;
-        drift->change = slope * span;
-        drift->low = span * slope_at(slopes, count, floor((pairs - wide) / 2));
-        drift->high = span * slope_at(slopes, count, ceil((pairs + wide) / 2));
         drift->tau = 2 * s / (n * (n - 1));
-        drift->is_certain = fabs(s) > quantile_999 * deviation;
+        if (!drift->is_certain) {
+            drift->change = slope * span;
+            drift->low = span * slope_at(slopes, count, floor((pairs - wide) / 2));
+            drift->high = span * slope_at(slopes, count, ceil((pairs + wide) / 2));
+            drift->is_certain = fabs(s) > quantile_999 * deviation;
+        }
     }
     ss_free(slopes);
 }

@@ -12,7 +12,10 @@
  * neighbours correlate by at most 0.8, at most 1.5 % were called drifting.
  *
  * Where the series fits two levels better than a line (by the sum of the absolute differences), it
- * changed at one step, and the step is searched among the single ones.
+ * changed at one step, and the step is searched among the single ones. Ranks do not show how far
+ * the levels are apart: a change that is much larger than what the points differ from their levels,
+ * each of a fifth of the points or more, is certain by that alone. It is then the difference of the
+ * levels, and its interval that of 95 % of the points of each.
  */
 #ifndef SS_ANALYSIS_DRIFT_H
 #define SS_ANALYSIS_DRIFT_H
@@ -25,7 +28,7 @@ enum { SS_DRIFT_POINTS = 100, SS_DRIFT_FEWEST = 40 };
 struct ss_drift {
     size_t count;          /* of values; with fewer than SS_DRIFT_FEWEST, nothing else is known */
     double median;         /* of the values */
-    double change;         /* slope times the time from the first to the last: over the run */
+    double change;         /* slope times the time from the first to the last, or of the levels */
     double low, high;      /* of the change, at 95 % */
     double tau;            /* Kendall's, of the points: -1 to 1 */
     bool is_certain;       /* at 99.9 % */

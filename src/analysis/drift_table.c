@@ -152,8 +152,9 @@ void ss_drift_table(const struct ss_selection *selection, const struct ss_step_s
         add_result(&drifts, selection->model, training, table);
         struct ss_sentence *out = ss_table_add_note(table, SS_NOTE_ASIDE);
         ss_sentence_add(out, "change: from the first to the last step, by the median slope between "
-                             "all pairs (Theil and Sen), with its interval at 95 %; own time: the "
-                             "step without communication. Drifting: certain at 99.9 %, and ");
+                             "all pairs (Theil and Sen), or the difference of two levels that are "
+                             "clearly apart, with its interval at 95 %; own time: the step without "
+                             "communication. Drifting: certain at 99.9 %, and ");
         ss_sentence_add_percent(out, SS_LIMIT_DRIFT_PERCENT, 0);
         ss_sentence_add(out, " of the step or more. A step is named where two levels fit better "
                              "than a line");

@@ -102,6 +102,28 @@ static void skewed_noise(void **state)
     assert_int_equal(drift.change_at, 50);
 }
 
+/* Both levels fall by a little: nearly as many pairs of steps fall as rise. */
+static void a_clear_change(void **state)
+{
+    (void)state;
+    for (size_t at = 20; at <= 80; at += 10) {
+        for (size_t i = 0; i < 100; i++) {
+            times[i] = (double)i;
+            values[i] = (i < at ? 4 : 44) - 1e-4 * (double)i;
+        }
+        struct ss_drift drift = found(100);
+        assert_true(drift.is_certain && drift.has_changed_once);
+        assert_int_equal(drift.change_at, at);
+        assert_true(drift.low > 39 && drift.low <= drift.change && drift.change <= drift.high);
+        assert_true(drift.high < 41);
+    }
+    make(100, 11, 0);
+    for (size_t i = 90; i < 100; i++) { /* too few to be a level of their own */
+        values[i] += 1000;
+    }
+    assert_false(found(100).is_certain);
+}
+
 /* What becomes faster drifts, too; slow single steps do not. */
 static void faster_and_outliers(void **state)
 {
@@ -162,13 +184,10 @@ static void too_little(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ramp),
-        cmocka_unit_test(a_change),
-        cmocka_unit_test(a_curve),
-        cmocka_unit_test(skewed_noise),
-        cmocka_unit_test(faster_and_outliers),
-        cmocka_unit_test(healthy_runs),
-        cmocka_unit_test(too_little),
+        cmocka_unit_test(a_ramp),         cmocka_unit_test(a_change),
+        cmocka_unit_test(a_curve),        cmocka_unit_test(skewed_noise),
+        cmocka_unit_test(a_clear_change), cmocka_unit_test(faster_and_outliers),
+        cmocka_unit_test(healthy_runs),   cmocka_unit_test(too_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
