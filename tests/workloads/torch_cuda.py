@@ -29,11 +29,12 @@ def train(model, optimizer, steps):
 
 
 def two_streams():
-    """The kernels of the second stream overlap those of the first."""
+    """The kernels of the second stream overlap the longer ones of the first."""
     other, values = torch.cuda.Stream(), torch.zeros(8, device="cuda")
+    matrix = torch.zeros(64, 64, device="cuda")
     other.wait_stream(torch.cuda.current_stream())
     for _ in range(10):
-        values.add_(1)
+        matrix @ matrix  # noqa: B018
         with torch.cuda.stream(other):
             values.mul(2)
     torch.cuda.synchronize()
