@@ -40,10 +40,20 @@ def record(program, fault, slow, steps, folder):
     trace = pathlib.Path(folder, "run.pftrace")
     flags = ["--fault", fault, "--slow", str(slow)] if fault else []
     environment = dict(os.environ, OMP_NUM_THREADS="1")
-    subprocess.run([program, "record", "-q", "-o", trace, "--", sys.executable, "-m",
-                    "torch.distributed.run", "--nproc-per-node", str(RANKS), "--standalone", TRAIN,
-                    "--steps", str(steps), *flags], check=True, env=environment, timeout=300,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [program, "record", "-q", "-o", trace, "--", sys.executable, "-m",
+               "torch.distributed.run", "--nproc-per-node", str(RANKS), "--standalone", TRAIN,
+               "--steps", str(steps), *flags]
+    # PyTorch's ranks abort now and then as they end, without a recorder too: then they run again.
+    for _ in range(3):
+        done = subprocess.run(command, check=False, env=environment, timeout=300,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode == 0:
+            break
+        print(f"the program ended with status {done.returncode}, and runs again:\n"
+              f"{done.stderr[-3000:]}", flush=True)
+        trace.unlink(missing_ok=True)
+    else:
+        raise SystemExit("the program failed 3 times")
     report = subprocess.run([program, "report", trace, "--format", "json"], check=True,
                             capture_output=True, text=True)
     document = json.loads(report.stdout)
