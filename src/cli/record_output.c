@@ -210,7 +210,8 @@ static void print_figures(FILE *out, const struct ss_record_output *output,
                           const struct ss_record_figures *figures)
 {
     double seconds = (double)(figures->end_ns - figures->start_ns) / 1e9;
-    double achieved_hz = seconds > 0 ? (double)figures->done / seconds : 0;
+    double share = figures->due > 0 ? (double)figures->done / (double)figures->due : 0;
+    double achieved_hz = share * output->rate_hz; /* where samples were due: not outside windows */
     int digits = achieved_hz >= 1000 ? 0 : achieved_hz >= 10 ? 1 : 2; /* never an exponent */
     fprintf(out, "%llu samples in %.1f s, %.*f of %.6g Hz, lost %llu, partial %llu, late %llu",
             (unsigned long long)figures->samples, seconds, digits, achieved_hz, output->rate_hz,

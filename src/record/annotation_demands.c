@@ -430,6 +430,23 @@ static bool is_in_recording(const struct ss_record_annotations *annotations,
            annotations->options->window_name == NULL;
 }
 
+bool ss_annotations_expect_windows(const struct ss_record_annotations *annotations)
+{
+    for (size_t i = 0; i < annotations->demands.count; i++) {
+        if (is_under_way(annotations->demands.data[i])) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        const struct ss_record_client *client = annotations->clients.data[i];
+        if (!client->is_ended &&
+            atomic_load_explicit(&header_of(client)->scheduled, memory_order_relaxed) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool ss_annotations_demands_want_flush(const struct ss_record_annotations *annotations)
 {
     for (size_t i = 0; i < annotations->demands.count; i++) {

@@ -23,6 +23,8 @@ void ss_annotations_demand(struct ss_record_annotations *annotations,
                            const struct ss_on_demand_request *request, uint64_t now_ns);
 /* Reads answers; opens and closes windows of seconds. Returns when it is due again. */
 uint64_t ss_annotations_poll_demands(struct ss_record_annotations *annotations, uint64_t now_ns);
+/* Whether a process is in a window, has been asked for one, or follows a schedule of its own. */
+bool ss_annotations_expect_windows(const struct ss_record_annotations *annotations);
 /* Whether a window is complete, but not in the recording's file yet. */
 bool ss_annotations_demands_want_flush(const struct ss_record_annotations *annotations);
 /* Everything so far is in the recording's file. */

@@ -39,6 +39,7 @@ struct ss_record_context {
     const struct ss_injection *injection;  /* what the program inherits; NULL: nothing */
     bool is_sampling;                      /* during a tick: no calls into samplers */
     bool keeps_secrets;                    /* command lines are not redacted */
+    bool ticks_requested;                  /* all sources are to tick now */
     bool follows_schedule;                 /* every process is sampled only in windows */
     uint64_t samples;                      /* written: records, not ticks */
     struct ss_sampler_counts ended_counts; /* of ended processes */

@@ -28,6 +28,7 @@ struct ss_recorder {
     struct ss_device_totals device_totals;
     bool is_duration_over; /* the program runs on */
     bool flush_requested;  /* by the program, whose earlier events are drained */
+    bool awaits_request;   /* nothing is sampled until `stepscope trigger` asks for a window */
 };
 
 #endif

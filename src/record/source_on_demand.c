@@ -178,6 +178,8 @@ static uint64_t on_tick(void *source, uint64_t now_ns)
         on_demand->recorder->flush_requested = true;
     }
     bool is_busy = has_requests(on_demand);
+    on_demand->recorder->context.ticks_requested = is_busy && on_demand->recorder->awaits_request;
+    on_demand->recorder->awaits_request = !is_busy && !ss_annotations_expect_windows(annotations);
     if (is_busy || on_demand->written.length > 0) {
         put_answers(on_demand, false, &on_demand->text);
         write_answers(on_demand, &on_demand->text);

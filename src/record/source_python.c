@@ -15,11 +15,14 @@
 #include "record/source_registry.h"
 #include "record/ticker.h"
 
+/* While nothing is sampled before a window is requested: new processes are looked for. */
+static const uint64_t paused_period_ns = UINT64_C(100000000);
+
 struct sampler {
     struct ss_recorder *recorder;
     struct ss_record_context *context; /* the recorder's */
     struct ss_ticker ticker;
-    bool has_begun;
+    bool has_begun, is_paused;
     bool is_out_of_descriptors; /* no descriptors are left */
 };
 
@@ -76,6 +79,10 @@ static uint64_t tick(void *source, uint64_t now_ns)
     struct sampler *sampler = source;
     struct ss_record_context *context = sampler->context;
     begin(sampler);
+    if (sampler->is_paused && !sampler->recorder->awaits_request) {
+        ss_ticker_pause(&sampler->ticker, now_ns);
+        sampler->is_paused = false;
+    }
     if (now_ns < sampler->ticker.next_due_ns) {
         return sampler->ticker.next_due_ns;
     }
@@ -90,6 +97,10 @@ static uint64_t tick(void *source, uint64_t now_ns)
         ss_ticker_end(&sampler->ticker, now_ns, ss_clock_now_ns(context->clock));
     if (change != SS_TICKER_SAME) {
         note_rate(sampler, change == SS_TICKER_LOWERED);
+    }
+    if (sampler->recorder->awaits_request && sampler->ticker.period_ns < paused_period_ns) {
+        ss_ticker_pause(&sampler->ticker, now_ns + paused_period_ns - sampler->ticker.period_ns);
+        sampler->is_paused = true;
     }
     return sampler->ticker.next_due_ns;
 }

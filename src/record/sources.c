@@ -199,6 +199,11 @@ void ss_record_sources_tick(struct ss_record_sources *sources, uint64_t now_ns)
             running->tick_ns = running->ops->tick(running->source, now_ns);
         }
     }
+    for (size_t i = 0; sources->context->ticks_requested && i < sources->count; i++) {
+        struct running *running = &sources->running[i];
+        running->tick_ns = running->tick_ns != UINT64_MAX ? now_ns : UINT64_MAX;
+    }
+    sources->context->ticks_requested = false;
 }
 
 uint64_t ss_record_sources_due_ns(const struct ss_record_sources *sources)

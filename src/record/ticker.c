@@ -115,6 +115,14 @@ enum ss_ticker_change ss_ticker_end(struct ss_ticker *ticker, uint64_t begin_ns,
     return change;
 }
 
+void ss_ticker_pause(struct ss_ticker *ticker, uint64_t until_ns)
+{
+    uint64_t current =
+        until_ns > ticker->start_ns ? (until_ns - ticker->start_ns) / ticker->period_ns : 0;
+    ticker->next_index = current + 1;
+    ticker->next_due_ns = due_of(ticker, ticker->next_index);
+}
+
 void ss_ticker_finish(struct ss_ticker *ticker, uint64_t now_ns)
 {
     uint64_t current = (now_ns - ticker->start_ns) / ticker->period_ns;

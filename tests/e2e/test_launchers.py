@@ -12,6 +12,7 @@ import sys
 import pytest
 from busy import is_busy, unless
 from mpi import Mpi
+from target import until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SPIN = ROOT / "tests" / "workloads" / "spin.py"
@@ -239,9 +240,26 @@ def test_the_bed_leaves_nothing_behind(bed, tmp_path):
                           check=False, cwd=tmp_path, timeout=120)
     assert done.returncode == 3
     assert set(pathlib.Path("/tmp").glob("slurm-bed-*")) == before
-    left = [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")
-            if b"slurm-bed-" in _read(path)]
-    assert left == []
+    assert left_of("slurm-bed-") == []
+
+
+@pytest.mark.root
+@pytest.mark.long
+def test_a_killed_bed_leaves_no_process_behind(bed, tmp_path):
+    before = set(pathlib.Path("/tmp").glob("slurm-bed-*"))
+    with subprocess.Popen([BED, "--", "srun", "-N2", "bash", "-c", "echo here; sleep 100"],
+                          cwd=tmp_path, stdout=subprocess.PIPE, text=True) as one:
+        one.stdout.readline()
+        (folder,) = set(pathlib.Path("/tmp").glob("slurm-bed-*")) - before
+        one.kill()
+    until(lambda: left_of(folder.name) == [], "its processes have ended")
+    shutil.rmtree(folder)
+
+
+def left_of(text):
+    """Processes with this text in their command line."""
+    return [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if
+            text.encode() in _read(path)]
 
 
 def _read(path):

@@ -10,6 +10,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import time
 
 import pytest
 from target import until
@@ -180,6 +181,27 @@ def test_nothing_is_recorded_without_a_request(alone, stepscope):
     until(lambda: alone.position()[1] > 50, "50 steps")
     assert "no window was recorded: none was requested" in alone.end()
     assert stepscope("info", alone.run).stdout.count("samples           0 ") == 1
+
+
+def test_samples_are_taken_in_windows_only(alone, stepscope):
+    """Before and after a window the recorder looks ten times a second; in it, it has its whole rate."""
+    begun = time.monotonic()
+    until(lambda: alone.position()[1] > 150, "150 steps")  # 0.75 s, at least
+    waited = time.monotonic() - begun
+    done = alone.trigger("--steps", "+5:+104", "--wait")
+    after = time.monotonic()
+    last = alone.position()[1]
+    until(lambda: alone.position()[1] > last + 150, "150 more steps")
+    waited += time.monotonic() - after
+    alone.end()
+    whole = time.monotonic() - begun
+    (one,) = json.loads(stepscope("report", alone.run, "--format", "json").stdout)["header"]["inputs"]
+    steps = json.loads(stepscope("report", alone.run, "--by", "step", "--format",
+                                 "json").stdout)["tables"][0]["rows"]
+    window_s = sum(row["duration_ns"] for row in steps if row["step"] in steps_of(done)) / 1e9
+    ticks = one["counts"]
+    assert one["samples"] > 0.7 * window_s * one["asked_hz"] * ticks["ticks_done"] / ticks["ticks_due"]
+    assert ticks["ticks_due"] < one["asked_hz"] * (whole - 0.5 * waited)
 
 
 def test_two_requests_at_once(alone, stepscope):

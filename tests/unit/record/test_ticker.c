@@ -96,6 +96,31 @@ static void overload_lowers_the_rate_and_calm_raises_it(void **state)
 }
 
 /* Seeds are clock readings: alike in most bits. The first draw must not be. */
+static void ticks_of_a_pause_are_not_due(void **state)
+{
+    (void)state;
+    struct ss_ticker ticker;
+    ss_ticker_init(&ticker, 0, 10 * ms, 5);
+    uint64_t now = 0;
+    for (int i = 0; i < 10; i++) {
+        now = ticker.next_due_ns;
+        ss_ticker_begin(&ticker, now);
+        ss_ticker_end(&ticker, now, now + 1000);
+        ss_ticker_pause(&ticker, now + 90 * ms);
+        assert_true(ticker.next_due_ns > now + 90 * ms && ticker.next_due_ns <= now + 110 * ms);
+    }
+    ss_ticker_pause(&ticker, now + 20 * ms); /* ends early */
+    assert_true(ticker.next_due_ns > now + 20 * ms && ticker.next_due_ns <= now + 40 * ms);
+    now = ticker.next_due_ns;
+    ss_ticker_begin(&ticker, now);
+    ss_ticker_end(&ticker, now, now + 1000);
+    ss_ticker_finish(&ticker, now + 5 * ms);
+    assert_int_equal(ticker.done, 11);
+    assert_true(ticker.due <= 12);
+    assert_int_equal(ticker.late, 0);
+    assert_int_equal(ticker.stride, 1);
+}
+
 static void first_draws_of_similar_seeds_cover_the_period(void **state)
 {
     (void)state;
@@ -112,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_time_ticks_fall_into_their_periods),
+        cmocka_unit_test(ticks_of_a_pause_are_not_due),
         cmocka_unit_test(first_draws_of_similar_seeds_cover_the_period),
         cmocka_unit_test(due_is_always_done_plus_skipped),
         cmocka_unit_test(a_long_pause_skips_instead_of_catching_up),
