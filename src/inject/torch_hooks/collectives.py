@@ -18,7 +18,7 @@ from .late import when_imported
 from .libstepscope import begin_collective, end_collective, enter_phase, leave_phase
 from .phases import in_communication
 from .state import COMMUNICATION, local
-from .transfers import hook_transfers, size_of, tensors_of
+from .transfers import hook_transfers, size_of
 
 _COLLECTIVES = ("all_reduce", "all_reduce_coalesced", "broadcast", "broadcast_object_list",
                 "reduce", "all_gather", "all_gather_single", "all_gather_into_tensor",
@@ -32,7 +32,7 @@ _TENSORS = ("tensor", "input_tensor", "input", "input_list", "input_tensor_list"
 # --- calls ----------------------------------------------------------------------------------------
 
 class _Parameters:
-    """Where a function has its group, its tensors and its root."""
+    """Where a function has its group, its tensors and its root: a name and an index, or None."""
 
     def __init__(self, function):
         names = list(inspect.signature(function).parameters)
@@ -45,22 +45,31 @@ class _Parameters:
     def _place(names, name):
         return (name, names.index(name)) if name in names else None
 
-    @staticmethod
-    def value(place, args, kwargs):
-        if place is None:
-            return None
-        name, index = place
-        return args[index] if index < len(args) else kwargs.get(name)
+
+def _value(place, args, kwargs):
+    name, index = place
+    return args[index] if index < len(args) else kwargs.get(name)
+
+
+def _known_group(group):
+    """A group and its number; that of the world, if this is none that the rank is a member of."""
+    if group is not None:
+        try:
+            return group, number_of(group)
+        except AttributeError:
+            pass
+    group = default_group()
+    return group, number_of(group)
 
 
 def _begin(parameters, args, kwargs):
-    """The arguments of begin_collective."""
-    group = parameters.value(parameters.group, args, kwargs)
-    if group is None or not hasattr(group, "group_name"):
-        group = default_group()
-    tensors = tensors_of(parameters.value(parameters.tensors, args, kwargs))
-    root = parameters.value(parameters.root, args, kwargs)
-    return begin_collective(number_of(group), operations_of(group), *size_of(tensors),
+    """Returns what end_collective takes."""
+    group = _value(parameters.group, args, kwargs) if parameters.group is not None else None
+    group, number = _known_group(group)
+    size, datatype = (size_of(_value(parameters.tensors, args, kwargs))
+                      if parameters.tensors is not None else (-1, 0))
+    root = _value(parameters.root, args, kwargs) if parameters.root is not None else None
+    return begin_collective(number, operations_of(group), size, datatype,
                             root if isinstance(root, int) else -1)
 
 

@@ -24,7 +24,9 @@ has_gradients = torch.is_grad_enabled
 def in_phase(phase):
     """A decorator: calls have this phase, except in data loading."""
     def begin(args, kwargs):
-        return None if local.thread.in_data else enter_phase(phase)
+        if current_phase() == phase or local.thread.in_data:
+            return None
+        return enter_phase(phase)
     return around(begin, leave_phase)
 
 

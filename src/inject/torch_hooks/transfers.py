@@ -17,6 +17,7 @@ from .state import state
 _MOST_TENSORS = 64     # of a list
 _MOST_COUNTED = 65536  # kinds of transfers, of programs that have a tag for each
 _SEND, _RECEIVE = 0, 1
+_datatypes = {}        # names, by datatype
 
 
 class _Transfers:
@@ -25,20 +26,28 @@ class _Transfers:
     uncounted = set()    # groups and tags with receives from any rank: which are not known in time
 
 
-def tensors_of(value):
-    if isinstance(value, torch.Tensor):
-        return (value,)
+def _tensors_of(value):
     if isinstance(value, (list, tuple)) and len(value) <= _MOST_TENSORS:
         return [one for one in value if isinstance(one, torch.Tensor)]
     return ()
 
 
-def size_of(tensors):
-    """Bytes (-1: unknown), and the name of the datatype (0: unknown)."""
+def _name_of(dtype):
+    name = _datatypes.get(dtype)
+    if name is None:
+        name = _datatypes[dtype] = define_name(str(dtype)[6:])  # "torch.float32"
+    return name
+
+
+def size_of(value):
+    """Of a tensor, or of a list of them: bytes (-1: unknown), and the name of the datatype (0:
+    unknown)."""
+    if isinstance(value, torch.Tensor):
+        return value.numel() * value.element_size(), _name_of(value.dtype)
+    tensors = _tensors_of(value)
     if not tensors:
         return -1, 0
-    size = sum(one.numel() * one.element_size() for one in tensors)
-    return size, define_name(str(tensors[0].dtype)[6:])  # "torch.float32"
+    return sum(one.numel() * one.element_size() for one in tensors), _name_of(tensors[0].dtype)
 
 
 def _count(number, direction, peer, tag):
@@ -61,7 +70,7 @@ def _argument(args, kwargs, index, *names):
 
 
 def _begin(args, kwargs, direction):
-    group, tensors = args[0], tensors_of(_argument(args, kwargs, 1, "tensors", "arg0"))
+    group, tensors = args[0], _argument(args, kwargs, 1, "tensors", "arg0")
     peer = _argument(args, kwargs, 2, "dstRank", "srcRank", "arg1")
     tag = _argument(args, kwargs, 3, "tag", "arg2")
     number = number_of(group)
@@ -84,7 +93,7 @@ def _begin_receive_any(args, kwargs):
     number = number_of(group)
     with state.lock:
         _Transfers.uncounted.add((number, tag))
-    size = size_of(tensors_of(_argument(args, kwargs, 1, "tensors", "arg0")))
+    size = size_of(_argument(args, kwargs, 1, "tensors", "arg0"))
     return begin_transfer(number, *size, -1, ranks_of(group, number)[group.rank()], tag, -1)
 
 
