@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -635,7 +636,8 @@ static void put_work(const queued *of, const char *kind_of_work, void *record, s
     for (uint64_t i = 1; i <= context_count && !is_finalized; i++) {
         if ((of->contexts >> i & 1) != 0) {
             *external = of->external[i - 1];
-            ((kernel_record *)record)->kind = kind; /* at the same place in each record */
+            /* At the same place in each record. */
+            memcpy((char *)record + offsetof(kernel_record, kind), &kind, sizeof kind);
             put_record(contexts[i].buffers[kind].buffer, kind, record, size);
         }
     }

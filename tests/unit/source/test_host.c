@@ -119,7 +119,7 @@ static struct manual_clock manual;
 
 static void put_file(const char *name, const char *text)
 {
-    char path[160];
+    char path[256];
     snprintf(path, sizeof path, "%s/%s", root, name);
     /* In place: the source keeps its files open, as it does those of the kernel. */
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -130,7 +130,7 @@ static void put_file(const char *name, const char *text)
 
 static void make_folder(const char *name)
 {
-    char path[160];
+    char path[256];
     snprintf(path, sizeof path, "%s/%s", root, name);
     assert_int_equal(mkdir(path, 0700), 0);
 }
