@@ -203,6 +203,19 @@ static enum ss_status merge_flat(const struct request *request,
     return status;
 }
 
+static void print_holes(const struct ss_merge_packed *packed)
+{
+    if (packed->with_holes == 0) {
+        return;
+    }
+    fprintf(ss_stderr(), "stepscope merge: left out %.1f MB of holes of %s",
+            (double)packed->hole_bytes / 1e6, packed->first_with_holes);
+    if (packed->with_holes > 1) {
+        fprintf(ss_stderr(), " and %zu more", packed->with_holes - 1);
+    }
+    fprintf(ss_stderr(), ": they hold no records, and Perfetto reads no sparse archive\n");
+}
+
 static enum ss_status merge_pack(const struct request *request,
                                  const struct ss_merge_inputs *inputs,
                                  const struct ss_clock_parts *clocks, struct ss_error *err)
@@ -217,6 +230,7 @@ static enum ss_status merge_pack(const struct request *request,
                 (double)packed.drift_ns / 2e3);
     }
     print_clocks(clocks);
+    print_holes(&packed);
     return SS_OK;
 }
 

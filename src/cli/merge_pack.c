@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "trace/holes.h"
 #include "trace/merge.h"
 #include "view/json_text.h"
 #include "view/sink.h"
@@ -282,32 +282,51 @@ static void pad(struct packing *packing, uint64_t bytes, uint64_t to)
     }
 }
 
+static enum ss_status copy_part(struct packing *packing, int fd, const char *path,
+                                const struct ss_trace_part *part, struct ss_error *err)
+{
+    uint64_t at = part->offset, end = part->offset + part->length;
+    while (at < end && !ss_sink_failed(&packing->sink)) {
+        size_t wanted = end - at < BUFFER_BYTES ? (size_t)(end - at) : BUFFER_BYTES;
+        ssize_t got = pread(fd, packing->buffer, wanted, (off_t)at);
+        if (got > 0) {
+            ss_sink_write(&packing->sink, packing->buffer, (size_t)got);
+            at += (uint64_t)got;
+        } else if (got == 0 || errno != EINTR) {
+            return ss_fail_errno(err, got == 0 ? EIO : errno, "cannot read %s", path);
+        }
+    }
+    return SS_OK;
+}
+
+static void count_holes(struct ss_merge_packed *packed, const char *path, uint64_t bytes)
+{
+    if (bytes > 0) {
+        packed->first_with_holes = packed->with_holes == 0 ? path : packed->first_with_holes;
+        packed->with_holes++;
+        packed->hole_bytes += bytes;
+    }
+}
+
+/* TAR has holes only in extensions of GNU and of pax, which Perfetto refuses. */
 static enum ss_status put_member(struct packing *packing, const struct member *member,
                                  struct ss_error *err)
 {
-    struct stat info;
-    int fd = open(member->file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0 || fstat(fd, &info) != 0) {
-        enum ss_status failed = ss_fail_errno(err, errno, "cannot open %s", member->file->path);
-        if (fd >= 0) {
-            close(fd);
-        }
-        return failed;
+    const char *path = member->file->path;
+    struct ss_trace_parts parts;
+    SS_TRY(ss_trace_parts_init(&parts, path, err));
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    enum ss_status status = fd >= 0 ? put_header(packing, member->name, parts.bytes, err)
+                                    : ss_fail_errno(err, errno, "cannot open %s", path);
+    for (size_t i = 0; i < parts.rows.count && status == SS_OK; i++) {
+        status = copy_part(packing, fd, path, &parts.rows.data[i], err);
     }
-    uint64_t left = (uint64_t)info.st_size;
-    enum ss_status status = put_header(packing, member->name, left, err);
-    while (status == SS_OK && left > 0 && !ss_sink_failed(&packing->sink)) {
-        ssize_t got = read(fd, packing->buffer, left < BUFFER_BYTES ? (size_t)left : BUFFER_BYTES);
-        if (got > 0) {
-            ss_sink_write(&packing->sink, packing->buffer, (size_t)got);
-            left -= (uint64_t)got;
-        } else if (got == 0 || errno != EINTR) {
-            status =
-                ss_fail_errno(err, got == 0 ? EIO : errno, "cannot read %s", member->file->path);
-        }
+    if (fd >= 0) {
+        close(fd);
     }
-    close(fd);
-    pad(packing, (uint64_t)info.st_size, TAR_BLOCK);
+    pad(packing, parts.bytes, TAR_BLOCK);
+    count_holes(packing->packed, path, parts.left_out_bytes);
+    ss_trace_parts_fini(&parts);
     return status;
 }
 

@@ -14,6 +14,10 @@ struct ss_merge_packed {
     uint64_t bytes;
     size_t files, repeated;
     uint64_t drift_ns; /* what the constant offsets of the manifest leave out, at most */
+    /* Files with long holes that hold no record, which the archive is without. */
+    size_t with_holes;
+    uint64_t hole_bytes;
+    const char *first_with_holes; /* of the inputs */
 };
 
 enum ss_status ss_merge_pack(const struct ss_merge_inputs *inputs,

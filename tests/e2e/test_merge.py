@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import random
+import shutil
 import subprocess
 import tarfile
 
@@ -100,6 +101,31 @@ def test_pack_is_a_run(stepscope, run, tmp_path):
     (tmp_path / "out").mkdir()
     subprocess.run(["tar", "xf", packed, "-C", tmp_path / "out"], check=True)
     assert "3" in stepscope("info", tmp_path / "out" / "run.stepscope").stdout
+
+
+def test_holes_are_left_out_of_an_archive(stepscope, run, tmp_path):
+    """A file of a terabyte of which nearly all is a hole, and one with a hole between its bytes."""
+    sparse, packed = tmp_path / "run.stepscope", tmp_path / "run.tar"
+    shutil.copytree(run, sparse)
+    last, middle = (sparse / "ranks" / f"r{rank:05}.pftrace" for rank in (1, 2))
+    try:
+        os.truncate(last, 1 << 40)
+    except OSError as none:
+        pytest.skip(f"no sparse files of a terabyte here: {none}")
+    with open(middle, "r+b") as file:
+        file.seek(1 << 26)
+        file.write(b"end")
+    if (last.stat().st_blocks + middle.stat().st_blocks) * 512 > 1 << 24:
+        pytest.skip("no sparse files here")
+    done = stepscope("merge", sparse, "--pack", "-o", packed, timeout=60)
+    assert f"MB of holes of {last} and 1 more: they hold no records" in done.stderr
+    assert packed.stat().st_size < 1 << 24
+    with tarfile.open(packed) as archive:
+        members = [archive.extractfile(f"run.stepscope/ranks/r{rank:05}.pftrace").read() for rank in range(RANKS)]
+    originals = [(run / "ranks" / f"r{rank:05}.pftrace").read_bytes() for rank in range(RANKS)]
+    assert members == [originals[0], originals[1], originals[2] + b"end"]
+    assert f"{RANKS} of {RANKS}" in stepscope("info", packed, status=None).stdout
+    assert "they hold no records" not in stepscope("merge", run, "--pack", "-o", packed).stderr
 
 
 def test_older_perfetto_opens_flat(stepscope, run, tmp_path):
