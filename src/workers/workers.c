@@ -2,6 +2,7 @@
 #include "workers/workers.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,13 @@
 #include "workers/choice.h"
 #include "workers/plugin.h"
 
-enum { DEFAULT_TIMEOUT_S = 60, MOST_TIMEOUT_S = 86400, NAME_BYTES = 64 };
+enum {
+    DEFAULT_TIMEOUT_S = 60,
+    MOST_TIMEOUT_S = 86400,
+    MOST_END_S = 10,
+    LATER_END_S = 2,
+    NAME_BYTES = 64
+};
 #define SECOND_NS UINT64_C(1000000000)
 #define POLL_NS 200000
 
@@ -343,6 +350,34 @@ const struct ss_part_workers *ss_workers_of_load(struct ss_workers *workers)
     return workers != NULL && workers->rank == 0 ? &workers->of_load : NULL;
 }
 
+static volatile sig_atomic_t exit_status;
+
+static void end_now(int number)
+{
+    (void)number;
+    _exit((int)exit_status);
+}
+
+static void end_first_now(int number)
+{
+    static const char text[] = "stepscope: the MPI does not end, so this command ends without it; "
+                               "its output is complete (docs/mpi.md, Programs that do not end)\n";
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)ignored;
+    end_now(number);
+}
+
+/* All that this process says is written: it need not wait for ever for an MPI that does not end. */
+static void end_mpi(const struct ss_workers *workers, int status)
+{
+    fflush(NULL);
+    exit_status = status;
+    signal(SIGALRM, workers->rank == 0 ? end_first_now : end_now);
+    alarm(MOST_END_S + (workers->rank == 0 ? 0 : LATER_END_S)); /* the first has something to say */
+    workers->plugin->end();
+    alarm(0);
+}
+
 void ss_workers_end(struct ss_workers *workers, int status)
 {
     if (workers == NULL) {
@@ -355,6 +390,6 @@ void ss_workers_end(struct ss_workers *workers, int status)
     for (int i = 1; workers->rank == 0 && i < workers->size; i++) {
         workers->plugin->send(i, word, sizeof word);
     }
-    workers->plugin->end();
+    end_mpi(workers, status);
     ss_free(workers);
 }

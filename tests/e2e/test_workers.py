@@ -12,7 +12,7 @@ import subprocess
 import time
 
 import pytest
-from mpi import ABIS, ENVIRONMENT, Mpi
+from mpi import ABIS, ENVIRONMENT, WORKLOADS, Mpi
 
 LIMIT_S = 120
 TABLES = [(), ("--by", "rank"), ("--by", "collective", "-f", "json"), ("--by", "step", "-f", "csv"),
@@ -80,6 +80,13 @@ def test_workers_change_nothing(mpi, run, count):
         serial = mpi.stepscope("report", "--threads", "1", *table, run, text=False).stdout
         status, out, err = outcome(start(mpi, count, "report", *table, run))
         assert status == 0 and out == serial and serial, (table, err)
+
+
+def test_an_mpi_that_does_not_end_does_not_keep_the_report(mpi, run):
+    endless = mpi.build(WORKLOADS / "mpi_endless.c", "-shared", "-fPIC", name="endless.so")
+    serial = mpi.stepscope("report", "--by", "rank", run, text=False).stdout
+    _, out, err = outcome(start(mpi, 3, "report", "--by", "rank", run, LD_PRELOAD=str(endless)))
+    assert out.startswith(serial) and err.count("stepscope: the MPI does not end") == 1, err
 
 
 def test_files_that_cannot_be_read_are_named(mpi, stepscope, tmp_path):
