@@ -2,7 +2,7 @@
 #include "analysis/drift.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -22,17 +22,37 @@ struct points {
     double time[SS_DRIFT_POINTS], value[SS_DRIFT_POINTS];
 };
 
-static int compare(const void *left, const void *right)
+/* The value that would be at `place` if they were sorted (Hoare's FIND). Reorders them. */
+static double select_at(double *values, size_t count, size_t place)
 {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
+    ptrdiff_t first = 0, last = (ptrdiff_t)count - 1, wanted = (ptrdiff_t)place;
+    while (first < last) {
+        double pivot = values[wanted];
+        ptrdiff_t low = first, high = last;
+        while (low <= high) {
+            while (values[low] < pivot) {
+                low++;
+            }
+            while (pivot < values[high]) {
+                high--;
+            }
+            if (low <= high) {
+                double value = values[low];
+                values[low++] = values[high];
+                values[high--] = value;
+            }
+        }
+        first = high < wanted ? low : first;
+        last = wanted < low ? high : last;
+    }
+    return values[wanted];
 }
 
-/* Sorts them. */
+/* Reorders them. */
 static double median_of(double *values, size_t count)
 {
-    qsort(values, count, sizeof *values, compare);
-    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+    double upper = select_at(values, count, count / 2);
+    return count % 2 == 1 ? upper : (select_at(values, count, count / 2 - 1) + upper) / 2;
 }
 
 static void join(const double *times, const double *values, size_t count, struct points *points)
@@ -54,7 +74,7 @@ static void join(const double *times, const double *values, size_t count, struct
 
 /* --- slope ------------------------------------------------------------------------------------ */
 
-/* Ascending. Returns Kendall's S. */
+/* In no order. Returns Kendall's S. */
 static double find_slopes(const struct points *points, double *slopes, size_t *count)
 {
     double s = 0;
@@ -69,7 +89,6 @@ static double find_slopes(const struct points *points, double *slopes, size_t *c
             }
         }
     }
-    qsort(slopes, *count, sizeof *slopes, compare);
     return s;
 }
 
@@ -137,39 +156,60 @@ static double variance_factor(const struct points *points, double s)
     return 1 + 2 * sum / (n * (n - 1) * (n - 2));
 }
 
-static double slope_at(const double *slopes, size_t count, double place)
+static double slope_at(double *slopes, size_t count, double place)
 {
     double at = place < 0 ? 0 : place > (double)(count - 1) ? (double)(count - 1) : place;
-    return slopes[(size_t)at];
+    return select_at(slopes, count, (size_t)at);
 }
 
 /* --- change point ----------------------------------------------------------------------------- */
 
-/* The sum of the absolute differences from the median, which `level` gets. */
-static double spread_of(const double *values, size_t count, double *level)
+static double differences_from(const double *values, size_t count, double level)
 {
-    double copy[SS_DRIFT_POINTS], sum = 0;
-    memcpy(copy, values, count * sizeof *copy);
-    *level = median_of(copy, count);
+    double sum = 0;
     for (size_t i = 0; i < count; i++) {
-        sum += fabs(values[i] - *level);
+        sum += fabs(values[i] - level);
     }
     return sum;
+}
+
+/* Values in ascending order, to which one after the other is added. */
+struct ascending {
+    size_t count;
+    double values[SS_DRIFT_POINTS];
+};
+
+/* Returns the median of all so far. */
+static double add_value(struct ascending *ascending, double value)
+{
+    double *values = ascending->values;
+    size_t at = ascending->count++, count = ascending->count;
+    for (; at > 0 && values[at - 1] > value; at--) {
+        values[at] = values[at - 1];
+    }
+    values[at] = value;
+    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
 /* 0: there is no room for two levels. */
 static size_t best_split(const struct points *points, double *spread, double *before, double *after)
 {
-    size_t best = 0;
-    for (size_t i = LEAST_LEVEL; i + LEAST_LEVEL <= points->count; i++) {
-        double low, high;
-        double sum = spread_of(points->value, i, &low) +
-                     spread_of(points->value + i, points->count - i, &high);
+    struct ascending lower = {.count = 0}, upper = {.count = 0};
+    double low[SS_DRIFT_POINTS + 1],
+        high[SS_DRIFT_POINTS + 1]; /* medians on both sides of a split */
+    size_t best = 0, count = points->count;
+    for (size_t i = 0; i < count; i++) {
+        low[i + 1] = add_value(&lower, points->value[i]);
+        high[count - 1 - i] = add_value(&upper, points->value[count - 1 - i]);
+    }
+    for (size_t i = LEAST_LEVEL; i + LEAST_LEVEL <= count; i++) {
+        double sum = differences_from(points->value, i, low[i]) +
+                     differences_from(points->value + i, count - i, high[i]);
         if (best == 0 || sum < *spread) {
             best = i;
             *spread = sum;
-            *before = low;
-            *after = high;
+            *before = low[i];
+            *after = high[i];
         }
     }
     return best;
@@ -198,9 +238,8 @@ static void quantiles_of(const double *values, size_t count, double *low, double
     double copy[SS_DRIFT_POINTS];
     size_t left_out = count / 40;
     memcpy(copy, values, count * sizeof *copy);
-    qsort(copy, count, sizeof *copy, compare);
-    *low = copy[left_out];
-    *high = copy[count - 1 - left_out];
+    *low = select_at(copy, count, left_out);
+    *high = select_at(copy, count, count - 1 - left_out);
 }
 
 /* Where two levels are far apart, ranks say too little: the slopes within them are as many as those
@@ -222,11 +261,13 @@ static void set_clear_jump(const struct points *points, size_t split, double spr
 static void find_levels(const double *values, const struct points *points, double slope,
                         struct ss_drift *drift)
 {
-    double left[SS_DRIFT_POINTS], origin, spread = 0, before = 0, after = 0;
+    double left[SS_DRIFT_POINTS], ordered[SS_DRIFT_POINTS], spread = 0, before = 0, after = 0;
     for (size_t i = 0; i < points->count; i++) {
         left[i] = points->value[i] - slope * points->time[i];
     }
-    double line = spread_of(left, points->count, &origin);
+    memcpy(ordered, left, points->count * sizeof *left);
+    double origin = median_of(ordered, points->count);
+    double line = differences_from(left, points->count, origin);
     size_t split = best_split(points, &spread, &before, &after);
     drift->before = origin + slope * points->time[0];
     drift->after = origin + slope * points->time[points->count - 1];
@@ -247,8 +288,7 @@ static void find_change(const double *values, const struct points *points, doubl
     size_t count;
     double s = find_slopes(points, slopes, &count), n = (double)points->count;
     if (count > 0) {
-        double slope =
-            count % 2 == 1 ? slopes[count / 2] : (slopes[count / 2 - 1] + slopes[count / 2]) / 2;
+        double slope = median_of(slopes, count);
         find_levels(values, points, slope, drift);
         double deviation = sqrt(n * (n - 1) * (2 * n + 5) / 18 * variance_factor(points, s));
         double pairs = (double)count, wide = quantile_95 * deviation;
