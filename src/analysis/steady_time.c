@@ -41,14 +41,24 @@ void ss_steady_time_fini(struct ss_steady_time *time)
     ss_vec_fini(&time->parts);
 }
 
+/* The first part of the process, or of a later one. */
+static size_t first_part(const struct ss_steady_time *time, uint32_t process)
+{
+    size_t low = 0, high = time->parts.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool is_before = time->parts.data[middle].process < process;
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    return low;
+}
+
 void ss_steady_cursor_init(struct ss_steady_cursor *cursor, const struct ss_steady_time *time,
                            uint32_t process)
 {
-    size_t first = 0, end;
-    while (first < time->parts.count && time->parts.data[first].process != process) {
-        first++;
-    }
-    for (end = first; end < time->parts.count && time->parts.data[end].process == process;) {
+    size_t first = first_part(time, process), end = first;
+    while (end < time->parts.count && time->parts.data[end].process == process) {
         end++;
     }
     *cursor = (struct ss_steady_cursor){.count = end - first};
