@@ -18,6 +18,8 @@ struct waits ss_vec_of(struct wait);
 struct inflicted {
     uint32_t last, culprit;
     uint64_t own_ns, through_ns;
+    bool is_steady;
+    int64_t step; /* if it is steady */
 };
 
 struct scan {
@@ -89,7 +91,8 @@ static uint32_t blame_last(struct scan *scan, size_t row)
     ranks[inherited.culprit].inflicted_ns += inherited.culprit != 0 ? others * not_own_ns : 0;
     ss_vec_push(&scan->rows,
                 (struct inflicted){collective->last, inherited.culprit,
-                                   others * (behind_ns - not_own_ns), others * not_own_ns});
+                                   others * (behind_ns - not_own_ns), others * not_own_ns,
+                                   collective->is_steady, collective->step});
     return 2 * not_own_ns > behind_ns ? inherited.culprit : collective->last;
 }
 
@@ -126,7 +129,8 @@ static void scan_row(struct scan *scan, size_t row, bool only_steady)
         blame->culprits[row] = culprit;
     } else if (counts) {
         blame->unresolved++;
-        ss_vec_push(&scan->rows, (struct inflicted){0});
+        ss_vec_push(&scan->rows, (struct inflicted){.is_steady = collective->is_steady,
+                                                    .step = collective->step});
     }
     add_waits(scan, collective, culprit, counts);
 }
@@ -139,17 +143,33 @@ static double excess_in(const struct scan *scan, const struct inflicted *row, si
     return (double)most_ns - (double)(all_ns - most_ns) / (double)(ranks - 1);
 }
 
+/* Sums for each step; at its edges, ranks may be in the one before. Returns how many there are. */
+static size_t sum_steps(const struct scan *scan, double *values)
+{
+    size_t ranks = scan->collectives->ranks, count = 0;
+    int64_t step = 0;
+    bool is_first = true;
+    for (size_t i = 0; i < scan->rows.count; i++) {
+        const struct inflicted *row = &scan->rows.data[i];
+        bool goes_on = !is_first && row->is_steady && row->step <= step;
+        count += !goes_on;
+        values[count - 1] += excess_in(scan, row, ranks);
+        is_first = !row->is_steady;
+        step = goes_on ? step : row->step;
+    }
+    return count;
+}
+
 static void find_excess(struct scan *scan)
 {
     struct ss_blame *blame = scan->blame;
-    size_t ranks = scan->collectives->ranks, count = scan->rows.count;
     blame->excess_error_ns = NAN;
-    if (blame->most == 0 || ranks < 2) {
+    if (blame->most == 0 || scan->collectives->ranks < 2) {
         return;
     }
-    double *values = ss_alloc_zero(count + 1, sizeof *values);
+    double *values = ss_alloc_zero(scan->rows.count + 1, sizeof *values);
+    size_t count = sum_steps(scan, values);
     for (size_t i = 0; i < count; i++) {
-        values[i] = excess_in(scan, &scan->rows.data[i], ranks);
         blame->excess_ns += values[i] / (double)count;
     }
     blame->excess_error_ns = ss_mean_error(values, count);

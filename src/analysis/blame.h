@@ -10,8 +10,9 @@
  * clocks, and of the waits only those that are longer than it.
  *
  * Some rank is last in each collective, also where all are equally fast. So the rank that inflicted
- * most is compared with the mean of the others, collective by collective: its excess, and the error
- * of that. Pure. Borrows the collectives.
+ * most is compared with the mean of the others, step by step: its excess, and the error of that. Of
+ * the collectives of a step only the first may make others wait, which says nothing of chance.
+ * Without steps, each collective counts alone. Pure. Borrows the collectives.
  */
 #ifndef SS_ANALYSIS_BLAME_H
 #define SS_ANALYSIS_BLAME_H
@@ -31,8 +32,8 @@ struct ss_blame {
     uint64_t unresolved;    /* collectives in which nothing may be said of the last rank */
     uint64_t inflicted_ns;  /* by all */
     uint32_t most;          /* process that inflicted most; 0: none */
-    double excess_ns;       /* per collective: what it inflicted beyond the mean of the others */
-    double excess_error_ns; /* half width of the 95 % interval; NAN: too few collectives */
+    double excess_ns;       /* per step: what it inflicted beyond the mean of the others */
+    double excess_error_ns; /* half width of the 95 % interval; NAN: too few steps */
 };
 
 /* `only_steady`: of steady-state steps. */

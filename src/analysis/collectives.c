@@ -268,6 +268,7 @@ static void sum_steady(struct ss_collectives *collectives, const struct ss_model
         struct ss_collective *row = &collectives->rows.data[i];
         const struct ss_step *step = ss_step_at(training, row->last, row->last_ns);
         row->is_steady = step != NULL && step->kind == SS_STEP_STEADY;
+        row->step = row->is_steady ? step->number : 0;
         if (row->is_steady && ss_collective_counts(row)) {
             collectives->steady++;
             collectives->steady_wait_ns += row->certain_ns;

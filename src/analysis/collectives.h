@@ -30,6 +30,7 @@ struct ss_collective {
     bool is_whole;          /* no rank of its group is missing */
     bool is_steady;         /* the last arrival is in a steady-state step */
     bool is_violated;       /* a rank ends before another arrives, by more than the error */
+    int64_t step;           /* number of the step of the last arrival, if it is steady-state */
 };
 
 struct ss_collectives {

@@ -364,6 +364,13 @@ static bool is_beyond_chance(const struct ss_stage_frontier *frontier, const str
     return isnan(error) || mean > SS_LIMIT_SLOW_RANK_ERRORS * error;
 }
 
+/* Others cause it: a rank that waits at the begin of a step, as for the end of the others' one
+ * before, is ahead of them only then. */
+static bool is_waiting(const struct ss_stage *row)
+{
+    return row->kind == SS_STAGE_COMMUNICATION || row->kind == SS_STAGE_EXPOSED;
+}
+
 static void find_causes(struct ss_stage_frontier *frontier, const struct walk *walk)
 {
     uint64_t *sums = ss_alloc_zero(frontier->ranks.count + 1, sizeof *sums);
@@ -373,7 +380,8 @@ static void find_causes(struct ss_stage_frontier *frontier, const struct walk *w
         bool is_worse =
             frontier->worst == frontier->rows.count ||
             frontier->rows.data[k].rank_ns > frontier->rows.data[frontier->worst].rank_ns;
-        if (frontier->rows.data[k].rank_ns > 0 && is_worse && is_beyond_chance(frontier, walk, k)) {
+        if (frontier->rows.data[k].rank_ns > 0 && is_worse &&
+            !is_waiting(&frontier->rows.data[k]) && is_beyond_chance(frontier, walk, k)) {
             frontier->worst = k;
         }
     }

@@ -274,12 +274,44 @@ static void a_broadcast_makes_none_wait(void **state)
     end(&made);
 }
 
+enum { TRAINED_STEPS = 12, IN_A_STEP = 7 };
+
+/* Rank 1 is late for the first collective of each step; for the others both come at once. */
+static void a_rank_that_is_late_once_in_each_step(void **state)
+{
+    (void)state;
+    struct call calls[2 * TRAINED_STEPS * IN_A_STEP];
+    struct made made;
+    size_t count = 0;
+    for (unsigned rank = 0; rank < 2; rank++) {
+        for (unsigned i = 0; i < TRAINED_STEPS * IN_A_STEP; i++) {
+            unsigned begin = 100 * i + (i % IN_A_STEP == 0 ? 30 * rank : i % 2 == rank);
+            calls[count++] = (struct call){rank, "dp", i, begin, 100 * i + 40, NULL};
+        }
+    }
+    begin(&made, 2, calls, count);
+    find(&made);
+    double alone_ns = made.blame.excess_ns, error_ns = made.blame.excess_error_ns;
+    assert_true(alone_ns < 2 * error_ns);
+    for (size_t i = 0; i < made.collectives.rows.count; i++) {
+        made.collectives.rows.data[i].is_steady = true;
+        made.collectives.rows.data[i].step = (int64_t)(i / IN_A_STEP);
+    }
+    ss_blame_fini(&made.blame);
+    ss_blame_init(&made.blame, &made.model, &made.collectives, true);
+    assert_int_equal(made.blame.most, made.ranks[1]);
+    assert_float_equal(made.blame.excess_ns, IN_A_STEP * alone_ns, 1);
+    assert_true(made.blame.excess_ns > 10 * made.blame.excess_error_ns);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_match_by_group_and_number),
         cmocka_unit_test(the_last_is_blamed_for_what_it_is_behind_the_second),
         cmocka_unit_test(a_victim_is_not_blamed),
+        cmocka_unit_test(a_rank_that_is_late_once_in_each_step),
         cmocka_unit_test(nothing_is_said_below_the_resolution),
         cmocka_unit_test(a_collective_without_all_ranks_blames_none),
         cmocka_unit_test(a_number_that_a_rank_has_twice_is_not_matched),

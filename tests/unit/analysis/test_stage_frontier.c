@@ -76,6 +76,9 @@ static uint64_t begin_of(unsigned rank)
     return (1000 + 7777 * rank) * MS;
 }
 
+/* Steps end with the backward, and begin with the wait for the others. */
+static bool waits_first;
+
 static void add_rank(struct ss_model *model, unsigned rank, work_of *work)
 {
     uint32_t process = build_rank(model, rank, RANKS);
@@ -92,7 +95,9 @@ static void add_rank(struct ss_model *model, unsigned rank, work_of *work)
     uint64_t begin_ns = begin_of(rank);
     for (unsigned s = 0; s < STEPS; s++) {
         struct work of_rank = work(rank, s);
-        at_ns = add_phase(model, phases, "data", begin_ns, BATCH * MS);
+        uint64_t wait_ns = waits_first ? longest(work, s) - length_of(work, rank, s) : 0;
+        at_ns = add_phase(model, phases, "communication", begin_ns, wait_ns);
+        at_ns = add_phase(model, phases, "data", at_ns, BATCH * MS);
         at_ns = add_phase(model, phases, "forward", at_ns, of_rank.forward * MS);
         at_ns = add_phase(model, phases, "backward", at_ns, BACKWARD * MS) + of_rank.sleep * MS;
         begin_ns += longest(work, s);
@@ -201,6 +206,21 @@ static void ranks_that_are_slow_in_turns_are_not_named(void **state)
     end(&made);
 }
 
+static void a_rank_that_waits_for_others_is_not_named(void **state)
+{
+    (void)state;
+    struct made made;
+    waits_first = true;
+    begin(&made, slow_forward);
+    waits_first = false;
+    const struct ss_stage *waits = &made.frontier.rows.data[0];
+    assert_int_equal(waits->kind, SS_STAGE_COMMUNICATION);
+    assert_true(waits->exposed_ns > 0);
+    assert_true(made.frontier.worst == made.frontier.rows.count ||
+                made.frontier.rows.data[made.frontier.worst].rank == 1);
+    end(&made);
+}
+
 static void steps_that_a_rank_lacks_are_left_out(void **state)
 {
     (void)state;
@@ -226,6 +246,7 @@ int main(void)
         cmocka_unit_test(a_delay_counts_once_where_it_arises),
         cmocka_unit_test(own_time_outside_phases_has_its_place),
         cmocka_unit_test(ranks_that_are_slow_in_turns_are_not_named),
+        cmocka_unit_test(a_rank_that_waits_for_others_is_not_named),
         cmocka_unit_test(steps_that_a_rank_lacks_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
