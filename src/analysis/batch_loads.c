@@ -14,6 +14,7 @@ static double *sum_of(const struct ss_model *model, const struct ss_model_track 
            : strcmp(name, ss_counter_batch_examples) == 0         ? &load->examples
            : strcmp(name, ss_counter_batch_tokens) == 0           ? &load->tokens
            : strcmp(name, ss_counter_batch_length) == 0           ? &load->length
+           : strcmp(name, ss_counter_batch_elements) == 0         ? &load->elements
                                                                   : NULL;
 }
 
@@ -46,6 +47,7 @@ struct ss_batch_load *ss_batch_loads_find(const struct ss_model *model,
         double count = steps[i] > 0 ? (double)steps[i] : 1;
         loads[i].examples /= count;
         loads[i].tokens /= count;
+        loads[i].elements /= count;
         loads[i].length /= lengths[i] > 0 ? (double)lengths[i] : 1;
     }
     ss_free(steps);

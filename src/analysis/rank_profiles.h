@@ -48,12 +48,25 @@ const struct ss_rank_profile *ss_rank_profile_of(const struct ss_rank_profiles *
  * it.
  */
 const struct ss_rank_profile *ss_rank_profiles_slowest(const struct ss_rank_profiles *profiles);
-/* How many times the tokens of the other ranks' median it has in a step; 0: unknown. */
-double ss_rank_profiles_tokens(const struct ss_rank_profiles *profiles,
-                               const struct ss_rank_profile *row);
-/* "rank 3 has 1.8 times the tokens of the other ranks: …" */
-void ss_rank_profiles_add_tokens(const struct ss_rank_profiles *profiles,
-                                 const struct ss_rank_profile *row, struct ss_sentence *out);
+/* What a rank computes on more than the others: tokens; at equal tokens, padding; where tokens are
+ * unknown, examples, else elements of its inputs. */
+enum ss_more_work {
+    SS_MORE_NOTHING,
+    SS_MORE_TOKENS,
+    SS_MORE_PADDING,
+    SS_MORE_EXAMPLES,
+    SS_MORE_ELEMENTS
+};
+/* NOTHING: it has not clearly more, or is no rank. */
+enum ss_more_work ss_rank_profiles_more_work(const struct ss_rank_profiles *profiles,
+                                             const struct ss_rank_profile *row);
+/* How many times the median of the other ranks it has in a step; 0: unknown. */
+double ss_rank_profiles_times(const struct ss_rank_profiles *profiles,
+                              const struct ss_rank_profile *row, enum ss_more_work of);
+/* "rank 3 has 1.8 times the tokens of the other ranks: …"; of something. */
+void ss_rank_profiles_add_work(const struct ss_rank_profiles *profiles,
+                               const struct ss_rank_profile *row, enum ss_more_work of,
+                               struct ss_sentence *out);
 /* What the rank makes each other one wait, per step. */
 uint64_t ss_rank_profiles_cost_ns(const struct ss_rank_profiles *profiles,
                                   const struct ss_rank_profile *row);
@@ -65,9 +78,10 @@ enum ss_rank_column {
     SS_RANK_PID,
     SS_RANK_STEPS,
     SS_RANK_BATCH,    /* examples; absent: unknown */
-    SS_RANK_EXAMPLES, /* of a step; this and the next two: absent where unknown */
+    SS_RANK_EXAMPLES, /* of a step; this and the next three: absent where unknown */
     SS_RANK_TOKENS,
     SS_RANK_LENGTH, /* of a sequence */
+    SS_RANK_ELEMENTS,
     SS_RANK_STEP,
     SS_RANK_COMPUTE,
     SS_RANK_DATA,

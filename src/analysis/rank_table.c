@@ -11,6 +11,9 @@ static const struct ss_column columns[SS_RANK_COLUMNS] = {
     [SS_RANK_EXAMPLES] = {.key = "examples_step", .unit = "examples"},
     [SS_RANK_TOKENS] = {.key = "tokens_step", .unit = "tokens", .comparison = SS_COMPARES_LEVEL},
     [SS_RANK_LENGTH] = {.key = "sequence_length", .unit = "tokens"},
+    [SS_RANK_ELEMENTS] = {.key = "elements_step",
+                          .unit = "elements",
+                          .comparison = SS_COMPARES_LEVEL},
     [SS_RANK_STEP] = {.key = "step_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
     [SS_RANK_COMPUTE] = {.key = "compute_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
     [SS_RANK_DATA] = {.key = "data_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
@@ -63,7 +66,7 @@ static void put_waits(const struct ss_rank_waits *waits, uint64_t steps, struct 
 
 static void put_load(const struct ss_batch_load *load, struct ss_cell *cells)
 {
-    const double values[] = {load->examples, load->tokens, load->length};
+    const double values[] = {load->examples, load->tokens, load->length, load->elements};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         if (values[i] > 0) {
             cells[SS_RANK_EXAMPLES + i] = ss_cell_real(values[i]);
@@ -116,17 +119,24 @@ static void add_batches(const struct ss_rank_profiles *profiles, struct ss_table
     ss_sentence_add_number(out, most->rank);
 }
 
-/* The rank with most tokens, if it has clearly more than the others. */
-static void add_tokens(const struct ss_rank_profiles *profiles, struct ss_table *table)
+/* The rank that computes on most, if that is clearly more than the others do. */
+static void add_work(const struct ss_rank_profiles *profiles, struct ss_table *table)
 {
     const struct ss_rank_profile *most = NULL;
+    enum ss_more_work of = SS_MORE_NOTHING;
+    double most_times = 0;
     for (size_t i = 0; i < profiles->rows.count; i++) {
         const struct ss_rank_profile *row = &profiles->rows.data[i];
-        most = most == NULL || row->load.tokens > most->load.tokens ? row : most;
+        enum ss_more_work more = ss_rank_profiles_more_work(profiles, row);
+        double times = ss_rank_profiles_times(profiles, row, more);
+        if (times > most_times) {
+            most = row;
+            of = more;
+            most_times = times;
+        }
     }
-    if (most != NULL &&
-        100 * ss_rank_profiles_tokens(profiles, most) >= 100 + SS_LIMIT_MORE_TOKENS_PERCENT) {
-        ss_rank_profiles_add_tokens(profiles, most, ss_table_add_note(table, SS_NOTE_FACT));
+    if (most != NULL) {
+        ss_rank_profiles_add_work(profiles, most, of, ss_table_add_note(table, SS_NOTE_FACT));
     }
 }
 
@@ -173,7 +183,7 @@ void ss_rank_table(const struct ss_selection *selection, const struct ss_step_su
     }
     if (table->row_count > 0) {
         add_batches(&profiles, table);
-        add_tokens(&profiles, table);
+        add_work(&profiles, table);
         add_notes(&profiles, table);
     }
     ss_rank_profiles_fini(&profiles);

@@ -56,11 +56,26 @@ static void add_slowest(const struct ss_rank_profiles *profiles,
     }
 }
 
-static bool has_more_tokens(const struct ss_rank_profiles *profiles,
-                            const struct ss_rank_profile *row)
+static void put_work(const struct ss_rank_profiles *profiles, const struct ss_rank_profile *row,
+                     struct ss_figure *object)
 {
-    double times = ss_rank_profiles_tokens(profiles, row);
-    return row->rank >= 0 && 100 * times >= 100 + SS_LIMIT_MORE_TOKENS_PERCENT;
+    static const char *const keys[] = {[SS_MORE_TOKENS] = "times_the_tokens",
+                                       [SS_MORE_PADDING] = "times_the_padded_elements",
+                                       [SS_MORE_EXAMPLES] = "times_the_examples",
+                                       [SS_MORE_ELEMENTS] = "times_the_elements"};
+    enum ss_more_work of = ss_rank_profiles_more_work(profiles, row);
+    if (of != SS_MORE_NOTHING) {
+        ss_figure_put_real(object, keys[of], ss_rank_profiles_times(profiles, row, of));
+    }
+}
+
+static void add_work(const struct ss_rank_profiles *profiles, const struct ss_rank_profile *row,
+                     struct ss_document *document)
+{
+    enum ss_more_work of = ss_rank_profiles_more_work(profiles, row);
+    if (of != SS_MORE_NOTHING) {
+        ss_rank_profiles_add_work(profiles, row, of, ss_document_add_note(document, SS_NOTE_FACT));
+    }
 }
 
 static uint64_t error_of(const struct ss_collectives *collectives)
@@ -134,9 +149,7 @@ static void put_figures(const struct ss_rank_profiles *profiles, const struct ss
     ss_figure_put_count(object, "clock_error_ns", error_of(&profiles->collectives));
     if (row != NULL) {
         ss_figure_put_integer(object, "slowest_rank", row->rank);
-        if (has_more_tokens(profiles, row)) {
-            ss_figure_put_real(object, "times_the_tokens", ss_rank_profiles_tokens(profiles, row));
-        }
+        put_work(profiles, row, object);
         if (row->step_ns > 0) {
             ss_figure_put_count(object, "waits_each_other_step_ns",
                                 ss_rank_profiles_cost_ns(profiles, row));
@@ -189,6 +202,10 @@ static void add_behind(const struct ss_rank_profiles *profiles,
     ss_sentence_add_count(out, frontier->steps);
     ss_sentence_add(out, " steps; by the duration of each stage on the rank's own clock: what the "
                          "others wait for it is not known from collectives · report --by stage");
+    const struct ss_rank_profile *row = ss_rank_profile_of(profiles, process);
+    if (row != NULL) {
+        add_work(profiles, row, document);
+    }
     struct ss_figure *object = ss_figure_put_object(document->figures, "ranks");
     ss_figure_put_count(object, "ranks", frontier->ranks.count);
     ss_figure_put_count(object, "collectives", profiles->collectives.rows.count);
@@ -196,6 +213,9 @@ static void add_behind(const struct ss_rank_profiles *profiles,
     ss_figure_put_integer(object, "slowest_rank", ss_rank_of(model, process));
     ss_figure_put_name(object, "slower_in", name);
     ss_figure_put_count(object, "slower_by_ns", behind_ns);
+    if (row != NULL) {
+        put_work(profiles, row, object);
+    }
 }
 
 static void add_by_waits(const struct ss_rank_profiles *profiles,
@@ -207,10 +227,7 @@ static void add_by_waits(const struct ss_rank_profiles *profiles,
     if (row != NULL) {
         add_slowest(profiles, parts, row, out);
         add_evidence(profiles, row, ss_document_add_note(document, SS_NOTE_ASIDE));
-        if (has_more_tokens(profiles, row)) {
-            ss_rank_profiles_add_tokens(profiles, row,
-                                        ss_document_add_note(document, SS_NOTE_FACT));
-        }
+        add_work(profiles, row, document);
     } else {
         ss_sentence_add_count(out, profiles->rows.count);
         ss_sentence_add(out, " ranks: none of them makes the others wait by more than chance "

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs in well-known shapes in which one rank has more work, or a slow loader, or none has: the
+opening of the report names the rank, the part of its step and, only then, the work that it has more of."""
+
+import json
+import pathlib
+import sys
+
+import pytest
+from busy import unless_busy
+from conftest import record_ranks
+
+WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "torch_programs.py"
+RANKS, SLOW = 2, 1
+WORK = "times_the_tokens", "times_the_padded_elements", "times_the_examples", "times_the_elements"
+
+
+@pytest.fixture
+def run(stepscope, tmp_path):
+    pytest.importorskip("torch")
+
+    def run(shape, *fault, alone=False):
+        path = tmp_path / "run.pftrace"
+        launcher = [] if alone else ["-m", "torch.distributed.run", "--nproc-per-node", str(RANKS)]
+        record_ranks(stepscope, path, [sys.executable, *launcher, WORKLOAD, shape, *map(str, fault)],
+                     timeout=300, cwd=tmp_path,
+                     env={"OMP_NUM_THREADS": "1", "OUTPUT": str(tmp_path), "RANKS": str(RANKS)})
+        report = stepscope("report", path, "--format", "json")
+        return json.loads(report.stdout), stepscope("report", path).stdout
+    return run
+
+
+def check(document, text, part, work=None):
+    ranks = document["ranks"]
+    assert (ranks.get("slowest_rank"), ranks.get("slower_in")) == (SLOW, part), text
+    found = {key: round(ranks[key], 1) for key in WORK if key in ranks}
+    assert found == ({} if work is None else dict([work])), text
+
+
+@pytest.mark.parametrize("shape", ["words", "nanogpt", "padded", "packed"])
+def test_more_tokens(run, shape):
+    document, text = run(shape, "tokens", SLOW)
+    check(document, text, "forward", ("times_the_tokens", 3.0))
+    assert f"rank {SLOW} has 3.0 times the tokens of the other ranks" in text
+
+
+def test_more_padding(run):
+    """One long text in each batch, to which the others are padded: no more tokens, but more work."""
+    document, text = run("padded", "padding", SLOW)
+    check(document, text, "forward", ("times_the_padded_elements", 3.0))
+    assert (f"rank {SLOW} has 3.0 times the elements of the other ranks in its batches, more by padding "
+            "alone: 96 instead of 32 in a step, in sequences of 24 instead of 8") in text
+
+
+@pytest.mark.parametrize("shape", ["imagenet", "timm"])
+def test_more_examples(run, shape):
+    document, text = run(shape, "batch", SLOW)
+    check(document, text, "forward", ("times_the_examples", 3.0))
+    assert (f"rank {SLOW} has 3.0 times the examples of the other ranks: 12 instead of 4 in a step"
+            in text)
+
+
+@pytest.mark.parametrize("shape", ["imagenet", "timm", "padded"])
+def test_a_slow_loader(run, shape):
+    document, text = run(shape, "loader", SLOW)
+    check(document, text, "data")
+
+
+def test_batches_without_a_loader(run):
+    document, text = run("nanogpt", "loader", SLOW)
+    check(document, text, "other")
+
+
+@pytest.mark.parametrize("shape", ["imagenet", "words", "nanogpt", "timm", "padded", "packed"])
+@unless_busy
+def test_equal_work(run, shape):
+    document, text = run(shape)
+    assert "slowest_rank" not in document["ranks"], text
+    assert not set(WORK) & set(document["ranks"]), text
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["torchrun", "alone"])
+@pytest.mark.parametrize("fault, part, work", [
+    ("tokens", "forward", ("times_the_tokens", 3.0)), ("loader", "data", None)])
+def test_lightning(run, fault, part, work, alone):
+    pytest.importorskip("lightning")
+    document, text = run("lightning", fault, SLOW, alone=alone)
+    check(document, text, part, work)
+
+
+@pytest.mark.parametrize("fault, part, work", [
+    ("tokens", "forward", ("times_the_tokens", 3.0)), ("loader", "data", None)])
+def test_transformers(run, fault, part, work):
+    pytest.importorskip("transformers")
+    document, text = run("transformers", fault, SLOW)
+    check(document, text, part, work)
+
+
+@pytest.mark.parametrize("shape", ["lightning", "transformers"])
+@unless_busy
+def test_equal_work_in_frameworks(run, shape):
+    pytest.importorskip(shape)
+    document, text = run(shape)
+    assert "slowest_rank" not in document["ranks"], text
