@@ -15,9 +15,12 @@
 
 extern void *dlopen(const char *path, int flags) WEAK;
 extern void *dlsym(void *library, const char *name) WEAK;
+extern char *dlerror(void) WEAK;
 extern char *getenv(const char *name) WEAK;
+extern ptrdiff_t write(int file, const void *bytes, size_t count) WEAK;
 
 enum { LAZY = 1 }; /* RTLD_LAZY | RTLD_LOCAL of Linux */
+enum { STANDARD_ERROR = 2, MOST_PRINTED = 1024 };
 
 typedef int (*audit_hook)(const char *event, void *arguments, void *data);
 
@@ -163,11 +166,34 @@ static void stand_in(const char *module)
     }
 }
 
+static size_t append(char *line, size_t used, const char *text)
+{
+    for (; *text != '\0' && used < MOST_PRINTED - 1; text++) {
+        line[used++] = *text;
+    }
+    return used;
+}
+
+/* The one line that is printed: the recording has no other trace of it. */
+static void print_why_not(void)
+{
+    char line[MOST_PRINTED];
+    const char *why = dlerror != NULL ? dlerror() : NULL;
+    size_t used = append(line, 0, "stepscope: no steps, phases and operators of PyTorch: ");
+    used = append(line, used, why != NULL ? why : "libstepscope cannot be loaded");
+    line[used++] = '\n';
+    if (write != NULL && write(STANDARD_ERROR, line, used) < 0) {
+        return;
+    }
+}
+
 static void load(void)
 {
     void *library = open_library();
     void (*set_route)(const char *) = NULL;
-    if (library != NULL) {
+    if (library == NULL) {
+        print_why_not();
+    } else {
         *(void **)&on_event = dlsym(library, "stepscope_python_event");
         *(void **)&set_route = dlsym(library, "stepscope_python_route");
     }

@@ -9,7 +9,7 @@
 #include "inject/torch_buckets.h"
 #include "inject/torch_check.h"
 
-enum { MOST_GROUPS = 1024, MOST_THREADS = 4096, MOST_NESTED = 8, DETAILS = 64 };
+enum { MOST_GROUPS = 1024, MOST_THREADS = 4096, MOST_NESTED = 4, DETAILS = 64 };
 enum { COLLECTIVE_ARGUMENTS = 5, TRANSFER_ARGUMENTS = 7 };
 
 /* What a call passes to its group. */

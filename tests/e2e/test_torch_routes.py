@@ -4,6 +4,7 @@ so that these tests need no PyTorch."""
 
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -183,6 +184,40 @@ def test_a_program_that_records_itself(stepscope, torch, python, tmp_path):
     if "nothing is recorded" in done.stderr:
         pytest.skip(done.stderr.strip())
     assert hooked_count(stepscope, tmp_path / "own.pftrace") == 1
+
+
+# --- where other libraries have many variables of threads ----------------------------------------------
+
+@pytest.fixture
+def crowded(tmp_path):
+    """Code that loads a library which takes most of the memory that glibc has for the thread-local
+    variables of libraries that are loaded late."""
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc")
+    name, version = platform.libc_ver()
+    if name != "glibc" or tuple(map(int, version.split(".")[:2])) < (2, 33):
+        pytest.skip("needs glibc 2.33 or later")
+    source, library = tmp_path / "crowded.c", tmp_path / "libcrowded.so"
+    source.write_text('static __thread char used[1500] __attribute__((tls_model("initial-exec")));'
+                      "char *first(void) { return used; }")
+    subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", library], check=True)
+    return f"import ctypes; ctypes.CDLL({str(library)!r}); import torch; print('ran')"
+
+
+@pytest.mark.parametrize("tunables", [None, "glibc.malloc.check=0"])
+def test_little_room_for_variables_of_threads(record, torch, crowded, tunables):
+    env = {"PYTHONPATH": str(torch), **({"GLIBC_TUNABLES": tunables} if tunables else {})}
+    done, hooked = record("-c", crowded, env=env)
+    assert (done.stdout, done.stderr, hooked) == ("ran\n", "", 1)
+
+
+def test_no_room_for_variables_of_threads(record, torch, crowded, python):
+    done, hooked = record("-c", crowded, env={"PYTHONPATH": str(torch)},
+                          command=["env", "-u", "GLIBC_TUNABLES", python])
+    assert (done.stdout, hooked) == ("ran\n", 0)
+    line, = done.stderr.splitlines()
+    assert line.startswith("stepscope: no steps, phases and operators of PyTorch: ")
+    assert "static TLS" in line
 
 
 # --- where LD_PRELOAD is lost: the sitecustomize on PYTHONPATH ----------------------------------------
