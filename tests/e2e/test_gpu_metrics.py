@@ -82,7 +82,7 @@ def test_an_old_cupti_is_named(record):  # noqa: F811
                                          ("other-sample-clock", "times from the start of sampling"),
                                          ("sample-overflow", "7 counters")])
 def test_other_devices_are_sampled_too(record, fault, words):  # noqa: F811
-    recording = record(6, 3, options=METRICS, device=["--fault", fault, "--duration", "*=10ms"])
+    recording = record(20, 3, options=METRICS, device=["--fault", fault, "--duration", "*=10ms"])
     assert words in recording.facts["gpu.samples"]
     events = chrome(recording)
     active = series(events, "SMs active")
