@@ -2,7 +2,7 @@
 #include "workers/workers.h"
 
 #include <dlfcn.h>
-#include <signal.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 #include "base/env.h"
 #include "base/launchers.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "model/part_wire.h"
 #include "platform/runtime_library.h"
 #include "workers/choice.h"
@@ -350,32 +351,34 @@ const struct ss_part_workers *ss_workers_of_load(struct ss_workers *workers)
     return workers != NULL && workers->rank == 0 ? &workers->of_load : NULL;
 }
 
-static volatile sig_atomic_t exit_status;
+/* How this process ends if its MPI does not. */
+struct end {
+    bool is_first;
+    int status;
+};
 
-static void end_now(int number)
+static void *end_late(void *context)
 {
-    (void)number;
-    _exit((int)exit_status);
-}
-
-static void end_first_now(int number)
-{
-    static const char text[] = "stepscope: the MPI does not end, so this command ends without it; "
-                               "its output is complete (docs/mpi.md, Programs that do not end)\n";
-    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
-    (void)ignored;
-    end_now(number);
+    const struct end *end = context;
+    const struct timespec most = {MOST_END_S + (end->is_first ? 0 : LATER_END_S), 0};
+    nanosleep(&most, NULL);
+    if (end->is_first) {
+        ss_log(SS_WARN, "workers",
+               "the MPI does not end, so this command ends without it; its output is complete "
+               "(docs/mpi.md, Programs that do not end)");
+    }
+    _exit(end->status);
 }
 
 /* All that this process says is written: it need not wait for ever for an MPI that does not end. */
 static void end_mpi(const struct ss_workers *workers, int status)
 {
+    static struct end end;
+    pthread_t thread;
     fflush(NULL);
-    exit_status = status;
-    signal(SIGALRM, workers->rank == 0 ? end_first_now : end_now);
-    alarm(MOST_END_S + (workers->rank == 0 ? 0 : LATER_END_S)); /* the first has something to say */
+    end = (struct end){workers->rank == 0, status};
+    ss_thread_start("stepscope-end", end_late, &end, &thread);
     workers->plugin->end();
-    alarm(0);
 }
 
 void ss_workers_end(struct ss_workers *workers, int status)

@@ -86,7 +86,7 @@ def test_an_mpi_that_does_not_end_does_not_keep_the_report(mpi, run):
     endless = mpi.build(WORKLOADS / "mpi_endless.c", "-shared", "-fPIC", name="endless.so")
     serial = mpi.stepscope("report", "--by", "rank", run, text=False).stdout
     _, out, err = outcome(start(mpi, 3, "report", "--by", "rank", run, LD_PRELOAD=str(endless)))
-    assert out.startswith(serial) and err.count("stepscope: the MPI does not end") == 1, err
+    assert out.startswith(serial) and err.count("the MPI does not end") == 1, err
 
 
 def test_files_that_cannot_be_read_are_named(mpi, stepscope, tmp_path):
