@@ -64,7 +64,9 @@ static void put_row(const struct ss_model *model, const struct ss_pipelines *pip
     cells[SS_PIPELINE_IDLE_WARM_UP] = per_step(stage->idle_ns[SS_PIPELINE_WARM_UP], steps);
     cells[SS_PIPELINE_IDLE_STEADY] = per_step(stage->idle_ns[SS_PIPELINE_STEADY], steps);
     cells[SS_PIPELINE_IDLE_DRAIN] = per_step(stage->idle_ns[SS_PIPELINE_DRAIN], steps);
-    cells[SS_PIPELINE_COLLECTIVES] = per_step(idle_ns - stage->transfer_ns, steps);
+    if (!row->is_of_devices) {
+        cells[SS_PIPELINE_COLLECTIVES] = per_step(idle_ns - stage->transfer_ns, steps);
+    }
     if (stage->longest_for >= 0) {
         cells[SS_PIPELINE_FOR_RANK] = ss_cell_integer(stage->longest_for);
     }
@@ -149,8 +151,12 @@ void ss_pipeline_table(const struct ss_selection *selection, const struct ss_ste
     if (table->row_count > 0) {
         struct ss_sentence *out = ss_table_add_note(table, SS_NOTE_ASIDE);
         ss_sentence_add(out, "a pass: from the first forward of any stage to the last backward of "
-                             "any. Idle: communication in it; warm-up until the first backward of "
-                             "the stage, drain behind its last forward");
+                             "any. Idle: ");
+        ss_sentence_add(out, pipelines.rows.data[0].is_of_devices
+                                 ? "what the stage's device does not compute in it"
+                                 : "communication in it");
+        ss_sentence_add(out, "; warm-up until the first backward of the stage, drain behind its "
+                             "last forward");
     }
     ss_pipelines_fini(&pipelines);
 }

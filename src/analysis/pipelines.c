@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/device_work.h"
+#include "analysis/pipeline_devices.h"
 #include "analysis/program_facts.h"
 #include "analysis/step_parts.h"
 #include "base/alloc.h"
@@ -16,18 +17,13 @@ struct transfer {
     uint64_t end_ns;
 };
 
-/* What a stage does in a step. */
-struct pass {
-    uint64_t first_forward_ns, last_forward_ns, first_backward_ns, last_backward_ns;
-    uint64_t work_ns, forwards;
-};
-
 struct scan {
     struct ss_pipelines *pipelines;
     const struct ss_model *model;
     const struct ss_step_summary *training;
     struct ss_vec_of(struct transfer) transfers; /* by process, then by end */
     struct ss_step_parts parts;
+    struct ss_pipeline_devices devices;
     size_t forward, backward, communication; /* phases */
     uint32_t *pipeline_of;                   /* by process: a process of its pipeline; 0: none */
 };
@@ -215,9 +211,11 @@ static bool has_transfer(const struct scan *scan, const struct ss_step_part *par
 
 /* A forward pass that collectives interrupt, such as those of tensor parallelism, is one; a send or
  * a receive ends it. false: the step has no forward or no backward pass. */
-static bool find_pass(const struct scan *scan, const struct ss_step *step, struct pass *pass)
+static bool find_pass(const struct scan *scan, const struct ss_step *step,
+                      struct ss_pipeline_pass *pass)
 {
-    *pass = (struct pass){.first_forward_ns = UINT64_MAX, .first_backward_ns = UINT64_MAX};
+    *pass =
+        (struct ss_pipeline_pass){.first_forward_ns = UINT64_MAX, .first_backward_ns = UINT64_MAX};
     const struct ss_step_part *before = NULL; /* the forward pass that goes on */
     for (size_t i = first_part(scan, step->process, step->begin_ns);
          i < scan->parts.count && scan->parts.data[i].process == step->process &&
@@ -269,13 +267,36 @@ static void add_wait(const struct scan *scan, struct ss_pipeline_stage *stage,
     }
 }
 
+static uint64_t drain_of(const struct ss_pipeline_pass *pass)
+{
+    return pass->last_forward_ns > pass->first_backward_ns ? pass->last_forward_ns
+                                                           : pass->first_backward_ns;
+}
+
+/* What the device of the stage does not compute in the pass [from, until). */
+static void add_device_idle(const struct scan *scan, struct ss_pipeline_stage *stage,
+                            const struct ss_pipeline_pass *pass, uint64_t from_ns,
+                            uint64_t until_ns)
+{
+    uint64_t ends_ns[] = {from_ns, pass->first_backward_ns, drain_of(pass), until_ns};
+    for (size_t i = SS_PIPELINE_PARTS; i > 1; i--) { /* metrics may be a later forward pass */
+        ends_ns[i - 1] = ends_ns[i - 1] < ends_ns[i] ? ends_ns[i - 1] : ends_ns[i];
+        ends_ns[i - 1] = ends_ns[i - 1] > from_ns ? ends_ns[i - 1] : from_ns;
+    }
+    for (size_t i = 0; i < SS_PIPELINE_PARTS; i++) {
+        uint64_t work_ns =
+            ss_pipeline_devices_work_ns(&scan->devices, stage->process, ends_ns[i], ends_ns[i + 1]);
+        stage->work_ns += work_ns;
+        stage->idle_ns[i] += ends_ns[i + 1] - ends_ns[i] - work_ns;
+    }
+}
+
 /* What the stage communicates in the pass [from, until). */
 static void add_idle(const struct scan *scan, struct ss_pipeline_stage *stage,
-                     const struct pass *pass, uint64_t from_ns, uint64_t until_ns,
+                     const struct ss_pipeline_pass *pass, uint64_t from_ns, uint64_t until_ns,
                      uint64_t *for_ranks)
 {
-    uint64_t drain_ns = pass->last_forward_ns > pass->first_backward_ns ? pass->last_forward_ns
-                                                                        : pass->first_backward_ns;
+    uint64_t drain_ns = drain_of(pass);
     for (size_t i = first_part(scan, stage->process, from_ns);
          i < scan->parts.count && scan->parts.data[i].process == stage->process &&
          scan->parts.data[i].begin_ns < until_ns;
@@ -314,17 +335,54 @@ static const struct ss_step *step_of(const struct ss_step_summary *training, uin
                : NULL;
 }
 
+/* Whether the devices of all stages have the step; of some, the times could not be compared. */
+static bool find_on_devices(const struct scan *scan, const struct ss_pipeline *row, int64_t number,
+                            struct ss_pipeline_pass *passes)
+{
+    struct ss_pipeline_pass *found = ss_alloc_zero(row->stages, sizeof *found);
+    bool is_found = true;
+    for (size_t i = 0; i < row->stages && is_found; i++) {
+        uint32_t process = scan->pipelines->stages.data[row->first + i].process;
+        found[i].forwards = passes[i].forwards;
+        is_found = ss_pipeline_devices_find(&scan->devices,
+                                            step_of(scan->training, process, number), &found[i]);
+    }
+    for (size_t i = 0; i < row->stages && is_found; i++) {
+        passes[i] = found[i];
+    }
+    ss_free(found);
+    return is_found;
+}
+
+/* false: not all stages have the step with its passes. */
+static bool find_passes(const struct scan *scan, const struct ss_pipeline *row, int64_t number,
+                        struct ss_pipeline_pass *passes)
+{
+    for (size_t i = 0; i < row->stages; i++) {
+        const struct ss_step *step =
+            step_of(scan->training, scan->pipelines->stages.data[row->first + i].process, number);
+        if (step == NULL || !find_pass(scan, step, &passes[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* `for_ranks`: of each stage, what it waits for each other. */
 static void add_step(const struct scan *scan, struct ss_pipeline *row, int64_t number,
-                     struct pass *passes, uint64_t *for_ranks)
+                     struct ss_pipeline_pass *passes, uint64_t *for_ranks)
 {
     uint64_t from_ns = UINT64_MAX, until_ns = 0;
     struct ss_pipeline_stage *stages = scan->pipelines->stages.data + row->first;
+    if (!find_passes(scan, row, number, passes)) {
+        return;
+    }
+    bool is_on_devices = find_on_devices(scan, row, number, passes);
+    if (row->steps > 0 && is_on_devices != row->is_of_devices) {
+        return;
+    }
+    row->is_of_devices = is_on_devices;
     for (size_t i = 0; i < row->stages; i++) {
-        const struct ss_step *step = step_of(scan->training, stages[i].process, number);
-        if (step == NULL || !find_pass(scan, step, &passes[i])) {
-            return;
-        }
         from_ns = passes[i].first_forward_ns < from_ns ? passes[i].first_forward_ns : from_ns;
         until_ns = passes[i].last_backward_ns > until_ns ? passes[i].last_backward_ns : until_ns;
     }
@@ -333,8 +391,12 @@ static void add_step(const struct scan *scan, struct ss_pipeline *row, int64_t n
         stages[i].steps++;
         stages[i].pass_ns += until_ns - from_ns;
         stages[i].micro_batches += passes[i].forwards;
-        stages[i].work_ns += passes[i].work_ns;
-        add_idle(scan, &stages[i], &passes[i], from_ns, until_ns, for_ranks + i * row->stages);
+        if (is_on_devices) {
+            add_device_idle(scan, &stages[i], &passes[i], from_ns, until_ns);
+        } else {
+            stages[i].work_ns += passes[i].work_ns;
+            add_idle(scan, &stages[i], &passes[i], from_ns, until_ns, for_ranks + i * row->stages);
+        }
     }
 }
 
@@ -406,7 +468,7 @@ static void measure(const struct scan *scan, struct ss_pipeline *row)
 {
     const struct ss_step_summary *training = scan->training;
     uint32_t process = scan->pipelines->stages.data[row->first].process;
-    struct pass *passes = ss_alloc_zero(row->stages, sizeof *passes);
+    struct ss_pipeline_pass *passes = ss_alloc_zero(row->stages, sizeof *passes);
     uint64_t *for_ranks = ss_alloc_zero(row->stages * row->stages, sizeof *for_ranks);
     for (size_t i = 0; i < training->steps.count && row->stages > 1; i++) {
         const struct ss_step *step = &training->steps.data[i];
@@ -442,9 +504,12 @@ void ss_pipelines_init(struct ss_pipelines *pipelines, const struct ss_selection
         join_ranks(&scan);
         list_stages(&scan);
         ss_step_parts_init(&scan.parts, training, selection);
+        ss_pipeline_devices_init(&scan.devices, selection, training, &scan.parts, scan.forward,
+                                 scan.backward);
         for (size_t i = 0; i < pipelines->rows.count; i++) {
             measure(&scan, &pipelines->rows.data[i]);
         }
+        ss_pipeline_devices_fini(&scan.devices);
         ss_step_parts_fini(&scan.parts);
     }
     ss_free(scan.pipeline_of);

@@ -4,7 +4,9 @@
  * long each waits for the others. A step's pass through the pipeline lasts from the first forward
  * of any stage to the last backward of any; what a stage communicates meanwhile is idle time. Of
  * it, what lies before the stage's first backward is warm-up, what lies behind its last forward
- * (and first backward) is drain, the rest is in the steady part.
+ * (and first backward) is drain, the rest is in the steady part. Where the devices of all stages
+ * were recorded, their kernels count instead, each in the phase in which it was launched: idle is
+ * what a stage's device does not compute.
  *
  * With p equal stages and m micro-batches, (p - 1) / (m + p - 1) of the pass is idle, whatever the
  * schedule. Chunks of a stage count as micro-batches: an interleaved schedule has as many more.
@@ -37,6 +39,7 @@ struct ss_pipeline_stage {
 
 struct ss_pipeline {
     size_t first, stages;        /* rows of ss_pipelines.stages */
+    bool is_of_devices;          /* the times are those of the stages' devices */
     uint64_t steps;              /* that all its ranks have as steady-state steps */
     double micro_batches;        /* in a step */
     double pass_ns, idle_ns;     /* of a step; of the mean stage */
