@@ -2,6 +2,7 @@
 #include "analysis/collective_table.h"
 
 #include "analysis/blame.h"
+#include "analysis/messages.h"
 #include "analysis/program_facts.h"
 
 static const struct ss_column columns[SS_COLLECTIVE_COLUMNS] = {
@@ -10,6 +11,8 @@ static const struct ss_column columns[SS_COLLECTIVE_COLUMNS] = {
     [SS_COLLECTIVE_SEQUENCE] = {.key = "sequence"},
     [SS_COLLECTIVE_NAME] = {.key = "name"},
     [SS_COLLECTIVE_RANKS] = {.key = "ranks", .unit = "ranks"},
+    [SS_COLLECTIVE_FROM] = {.key = "from_rank"},
+    [SS_COLLECTIVE_TO] = {.key = "to_rank"},
     [SS_COLLECTIVE_LAST_RANK] = {.key = "last_rank"},
     [SS_COLLECTIVE_LAST_PID] = {.key = "last_pid"},
     [SS_COLLECTIVE_FOR_RANK] = {.key = "waited_for_rank"},
@@ -141,6 +144,36 @@ static void put_row(const struct ss_model *model, const struct ss_collectives *c
     put_module(model, calls, row->count, cells);
 }
 
+/* The later one of sender and receiver is the last; only the receiver waits for the other. */
+static void put_message(const struct ss_model *model, const struct ss_message *row,
+                        struct ss_cell *cells)
+{
+    const struct ss_model_range *received = &model->ranges.data[row->receive];
+    const struct ss_rank_call calls[] = {{.range = row->send}, {.range = row->receive}};
+    uint64_t skew_ns = row->last_ns - row->first_ns;
+    int64_t bytes = bytes_of(model, calls, 2);
+    if (row->group != 0) {
+        cells[SS_COLLECTIVE_GROUP] = ss_cell_text(ss_intern_get(&model->strings, row->group));
+    }
+    cells[SS_COLLECTIVE_SEQUENCE] = ss_cell_integer(row->sequence);
+    cells[SS_COLLECTIVE_NAME] = ss_cell_text(ss_strview_of("send"));
+    cells[SS_COLLECTIVE_RANKS] = ss_cell_integer(2);
+    cells[SS_COLLECTIVE_FROM] = ss_cell_integer(row->from);
+    cells[SS_COLLECTIVE_TO] = ss_cell_integer(row->to);
+    cells[SS_COLLECTIVE_SKEW] = ss_cell_integer((int64_t)skew_ns);
+    cells[SS_COLLECTIVE_BEHIND] = ss_cell_integer((int64_t)skew_ns);
+    bool waits = received->begin_ns == row->first_ns;
+    cells[SS_COLLECTIVE_WAIT] = ss_cell_integer(waits ? (int64_t)(skew_ns / 2) : 0);
+    if (row->receive_ns >= row->last_ns) {
+        cells[SS_COLLECTIVE_TRANSFER] = ss_cell_integer((int64_t)(row->receive_ns - row->last_ns));
+    }
+    if (bytes >= 0) {
+        cells[SS_COLLECTIVE_BYTES] = ss_cell_integer(bytes);
+    }
+    put_module(model, calls, 2, cells);
+    cells[SS_COLLECTIVE_NOTE] = ss_cell_text(ss_strview_of("goes one way"));
+}
+
 /* --- notes ------------------------------------------------------------------------------------ */
 
 static void add_clock_note(const struct ss_collectives *collectives, struct ss_table *table)
@@ -194,6 +227,8 @@ void ss_collective_table(const struct ss_selection *selection, uint64_t max_rows
 {
     struct ss_device_works works;
     struct ss_collectives collectives;
+    struct ss_messages messages;
+    struct ss_range_runs runs;
     struct ss_blame blame;
     *table = (struct ss_table){
         .name = "collective",
@@ -205,18 +240,32 @@ void ss_collective_table(const struct ss_selection *selection, uint64_t max_rows
         .column_count = SS_COLLECTIVE_COLUMNS};
     ss_device_works_init(&works, selection);
     ss_collectives_init(&collectives, selection, &works, NULL);
+    ss_range_runs_init(&runs, selection->model);
+    ss_messages_init(&messages, selection, &runs);
     ss_blame_init(&blame, selection->model, &collectives, false);
-    for (size_t i = 0; i < collectives.rows.count; i++) {
-        if (max_rows != 0 && i >= max_rows) {
-            table->hidden_rows = collectives.rows.count - i;
+    size_t all = collectives.rows.count + messages.rows.count;
+    for (size_t i = 0, next = 0; i + next < all;) {
+        if (max_rows != 0 && i + next >= max_rows) {
+            table->hidden_rows = all - i - next;
             break;
         }
-        put_row(selection->model, &collectives, i, blame.culprits[i], ss_table_add_row(table));
+        bool is_message = i == collectives.rows.count ||
+                          (next < messages.rows.count &&
+                           messages.rows.data[next].last_ns < collectives.rows.data[i].last_ns);
+        struct ss_cell *cells = ss_table_add_row(table);
+        if (is_message) {
+            put_message(selection->model, &messages.rows.data[next++], cells);
+        } else {
+            put_row(selection->model, &collectives, i, blame.culprits[i], cells);
+            i++;
+        }
     }
     if (table->row_count > 0) {
         ss_collectives_add_notes(&collectives, table);
     }
     ss_blame_fini(&blame);
+    ss_messages_fini(&messages);
+    ss_range_runs_fini(&runs);
     ss_collectives_fini(&collectives);
     ss_device_works_fini(&works);
 }

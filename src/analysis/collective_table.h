@@ -11,6 +11,8 @@ enum ss_collective_column {
     SS_COLLECTIVE_SEQUENCE, /* absent: not recorded */
     SS_COLLECTIVE_NAME,
     SS_COLLECTIVE_RANKS,
+    SS_COLLECTIVE_FROM, /* this and the next: of a message, from rank to rank */
+    SS_COLLECTIVE_TO,
     SS_COLLECTIVE_LAST_RANK, /* absent where ranks are unknown, or below resolution */
     SS_COLLECTIVE_LAST_PID,
     SS_COLLECTIVE_FOR_RANK, /* the rank that the last one had waited for */
@@ -23,10 +25,11 @@ enum ss_collective_column {
     SS_COLLECTIVE_BYTES,
     SS_COLLECTIVE_ALGORITHM, /* absent: not recorded */
     SS_COLLECTIVE_PROTOCOL,
-    SS_COLLECTIVE_MODULE, /* whose parameters or gradients it transfers; absent: unknown */
+    SS_COLLECTIVE_MODULE, /* whose parameters or gradients it transfers, or between which stages it
+                           * goes; absent: unknown */
     SS_COLLECTIVE_BUCKET, /* of gradients, from 0 */
     SS_COLLECTIVE_BUCKETS,
-    SS_COLLECTIVE_FIRST_PARAMETER, /* of the bucket */
+    SS_COLLECTIVE_FIRST_PARAMETER, /* that it transfers, or whose gradient */
     SS_COLLECTIVE_LAST_PARAMETER,
     SS_COLLECTIVE_NOTE, /* why nothing is said of the last rank */
     SS_COLLECTIVE_COLUMNS
