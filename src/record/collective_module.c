@@ -58,12 +58,18 @@ uint32_t ss_collective_module_put(struct ss_strview text,
     if (lines[MODULE].length > 0) {
         fields[count++] = text_field(SS_EVENT_FIELD_module, lines[MODULE]);
     }
-    if (!has_lines || !read_number(lines[BUCKET], &bucket) ||
-        !read_number(lines[BUCKETS], &buckets) || bucket >= buckets) {
+    if (!has_lines) {
         return count;
     }
-    fields[count++] = number_field(SS_EVENT_FIELD_bucket, bucket);
-    fields[count++] = number_field(SS_EVENT_FIELD_buckets, buckets);
+    bool is_bucket = lines[BUCKET].length > 0 || lines[BUCKETS].length > 0;
+    if (is_bucket && (!read_number(lines[BUCKET], &bucket) ||
+                      !read_number(lines[BUCKETS], &buckets) || bucket >= buckets)) {
+        return count;
+    }
+    if (is_bucket) {
+        fields[count++] = number_field(SS_EVENT_FIELD_bucket, bucket);
+        fields[count++] = number_field(SS_EVENT_FIELD_buckets, buckets);
+    }
     for (size_t i = FIRST; i <= LAST; i++) {
         if (lines[i].length > 0) {
             fields[count++] = text_field(i == FIRST ? SS_EVENT_FIELD_first_parameter

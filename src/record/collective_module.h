@@ -2,8 +2,9 @@
 /*
  * What the hooks of torch say of the data of a collective, as one text of the ring: the module that
  * it belongs to; of a bucket of gradients also, in lines of their own, the number of the bucket,
- * the number of buckets, and the first and the last parameter. Any other text is the name of a
- * module up to its first line end. Pure; borrows the text.
+ * the number of buckets, and the first and the last parameter; of other parameters, both numbers
+ * are empty. Any other text is the name of a module up to its first line end. Pure; borrows the
+ * text.
  */
 #ifndef SS_RECORD_COLLECTIVE_MODULE_H
 #define SS_RECORD_COLLECTIVE_MODULE_H

@@ -104,6 +104,58 @@ def test_the_slowest_stage_of_a_pipeline_is_named(stepscope, pipeline):
     assert evidence["slowest: rank"] == 2
 
 
+SCHEDULES = [("gpipe", 8, 1), ("1f1b", 8, 1), ("interleaved", 8, 2)]
+
+
+@pytest.mark.parametrize("schedule, micro_batches, chunks", SCHEDULES)
+def test_equal_stages_are_idle_as_the_formula_says(stepscope, tmp_path, schedule, micro_batches, chunks):
+    """(p - 1) / (m + p - 1), chunks of a stage counting as micro-batches; transfers, and a machine that
+    has other work, add to it."""
+    path = record(stepscope, tmp_path / "run.pftrace", schedule, STAGES, "--micro-batches",
+                  str(micro_batches), "--chunks", str(chunks), "--seconds", "0.012")
+    rows = stages_of(stepscope, path)
+    assert [(row["rank"], row["micro_batches_step"]) for row in rows] == [
+        (rank, micro_batches * chunks) for rank in range(STAGES)]
+    ideal = 100 * (STAGES - 1) / (micro_batches * chunks + STAGES - 1)
+    assert all(row["ideal_percent"] == pytest.approx(ideal) for row in rows)
+    idle = sum(row["idle_percent"] for row in rows) / STAGES
+    assert ideal - 4 < idle < ideal + 12, rows
+    for row in rows:  # forward of a micro-batch, and twice as long backward
+        assert 0.036 / chunks < row["micro_batch_ns"] / 1e9 < 0.05 / chunks
+    assert "unequal-stages" not in findings_of(stepscope, path)
+    ranks = json.loads(stepscope("report", path, "--format", "json").stdout).get("ranks", {})
+    assert "slowest_rank" not in ranks, stepscope("report", path).stdout
+
+
+@pytest.mark.parametrize("schedule", ["gpipe", "1f1b"])
+def test_the_slowest_stage_of_a_schedule_of_torch_is_named(stepscope, tmp_path, schedule):
+    path = record(stepscope, tmp_path / "run.pftrace", schedule, STAGES, "--slow", "1", "--seconds",
+                  "0.008")
+    evidence = {one["what"]: one["value"]
+                for one in findings_of(stepscope, path)["unequal-stages"]["evidence"]}
+    assert evidence["slowest: rank"] == 1
+    ranks = json.loads(stepscope("report", path, "--format", "json").stdout).get("ranks", {})
+    assert ranks.get("slowest_rank", 1) == 1, stepscope("report", path).stdout
+
+
+def test_messages_have_their_stages(stepscope, tmp_path):
+    stages, chunks = 2, 2
+    path = record(stepscope, tmp_path / "run.pftrace", "interleaved", stages, "--chunks", str(chunks))
+    report = stepscope("report", path, "--by", "collective", "--num-rows", "all", "--format", "json")
+    rows = [row for row in json.loads(report.stdout)["tables"][0]["rows"] if row["name"] == "send"]
+    found = collections.Counter((row["module"], row["from_rank"], row["to_rank"]) for row in rows
+                                if row["module"] is not None)
+    expected = {}
+    for stage in range(stages * chunks - 1):
+        for batch in range(MICRO_BATCHES):
+            ranks = stage % stages, (stage + 1) % stages
+            expected[f"stage {stage} → {stage + 1}: activations of micro-batch {batch}", *ranks] = STEPS
+            expected[f"stage {stage + 1} → {stage}: gradients of micro-batch {batch}",
+                     *ranks[::-1]] = STEPS
+    assert found == expected
+    assert all(row["bytes"] > 0 and row["transfer_ns"] >= 0 for row in rows)
+
+
 def test_a_healthy_pipeline_has_no_finding(stepscope, tmp_path):
     path = record(stepscope, tmp_path / "run.pftrace", "own", 2, "--micro-batches", "24")
     rows = stages_of(stepscope, path)

@@ -17,6 +17,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # What a hook does at its first call only.
 ONCE = {"define_group", "set_implicit_group"}
+ONCE_OF_A_HOOK = {("torch._utils._flatten_dense_tensors", "define_name")}
 # Facts that are read for a hook: without them it continues.
 FACTS = {"set_fact", "set_fact_text"}
 ALL = {"CheckpointFunction.forward", "DataLoader.__iter__", "DeepSpeedEngine.backward",
@@ -43,7 +44,7 @@ def test_a_hook_that_fails_is_switched_off_and_named():
         assert is_same, (hook, function)
         assert depths == [0, 0, 0], (hook, function)
         if not is_called:
-            assert function in FACTS | ONCE, (hook, function)
+            assert function in FACTS | ONCE or (hook, function) in ONCE_OF_A_HOOK, (hook, function)
         elif function not in FACTS:
             assert is_off, (hook, function)
             assert notes == [f"{hook} switched off: Injected: injected"]

@@ -129,6 +129,44 @@ def test_the_outermost_shard_has_the_name_of_its_class(rows):
     assert names == {"all_gather": 3 * STEPS, "all_reduce": 3 * STEPS}
 
 
+# --- by the place in memory -----------------------------------------------------------------------
+
+def names_of(rows, name):
+    """How often each range of parameters of a model was transferred: (how, module, first, last)."""
+    return collections.Counter(
+        (row["name"], row["module"], row["first_parameter"], row["last_parameter"]) for row in rows
+        if (row["first_parameter"] or "").startswith(name + "."))
+
+
+def parameters_of(said, name):
+    return [one for one in said[name]["names"] if one.startswith(name + ".")]
+
+
+def test_updated_parameters_have_names(rows, said):
+    assert names_of(rows, "zero") == {
+        ("broadcast", one.rpartition(".")[0], one, one): STEPS for one in parameters_of(said, "zero")}
+
+
+def test_ranges_of_updated_parameters_have_names(rows, said):
+    """A buffer for the parameters that each rank updates, which are not in the order of the model."""
+    found = names_of(rows, "zero_views")
+    assert list(found.values()) == 2 * [STEPS]
+    ends = [name for one in found for name in one[2:]]
+    assert len(set(ends)) == 4 and set(ends) <= set(parameters_of(said, "zero_views"))
+    assert all("…" in module for _, module, _, _ in found)
+
+
+def test_gradients_that_a_program_averages_have_names(rows, said):
+    names = parameters_of(said, "own")
+    assert names_of(rows, "own") == {
+        ("all_reduce", one.rpartition(".")[0], one, one): STEPS for one in names}
+
+
+def test_gradients_in_one_buffer_have_names(rows, said):
+    names = parameters_of(said, "own_flat")
+    assert names_of(rows, "own_flat") == {("all_reduce", "own_flat", names[0], names[-1]): STEPS}
+
+
 def test_no_hook_fails(stepscope, trace):
     assert "torch.hooks" not in stepscope("info", trace).stdout
 

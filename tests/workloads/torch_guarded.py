@@ -22,6 +22,7 @@ import traceback
 import types
 
 import torch
+import torch.distributed._functional_collectives as functional
 from torch import nn
 from torch.utils import checkpoint
 from torch.utils.data import DataLoader, Dataset
@@ -277,6 +278,12 @@ def train():
     reduced = torch.ones(2)
     torch.distributed.all_reduce(reduced)
     losses += reduced.tolist()
+    torch.distributed.all_reduce(net.last.weight)
+    flat = torch._utils._flatten_dense_tensors([net.first.weight, net.first.bias])
+    torch.distributed.all_reduce(flat)
+    losses.append(flat.sum().item())
+    losses += functional.wait_tensor(functional.all_reduce(
+        reduced, "sum", torch.distributed.group.WORLD)).tolist()
     losses.append(compile_anew(double)(x).item())
     parallel = nn.parallel.DistributedDataParallel(nn.Linear(4, 1))
     parallel.register_comm_hook(None, communicate)

@@ -180,8 +180,48 @@ def fsdp2():
     return steps(fully_shard(model, mesh=mesh))
 
 
+def zero(name="zero", **options):
+    """DeepSpeed's first stage as torch has it: the state of the optimizer is sharded, and parameters are
+    broadcast by the rank that has updated them."""
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+    net = Model(name)
+    optimizer = ZeroRedundancyOptimizer(net.parameters(), torch.optim.SGD, lr=1e-4, **options)
+    for _ in range(STEPS):
+        net(torch.ones(2, 16)).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return net
+
+
+def zero_views():
+    """Parameters lie one behind the other in a buffer for each rank."""
+    return zero("zero_views", parameters_as_bucket_view=True)
+
+
+def own(name="own", is_flat=False):
+    """Gradients that the program averages itself."""
+    net = Model(name)
+    optimizer = torch.optim.SGD(net.parameters(), 1e-4)
+    for _ in range(STEPS):
+        net(torch.ones(2, 16)).sum().backward()
+        gradients = [one.grad for one in net.parameters()]
+        if is_flat:
+            flat = torch._utils._flatten_dense_tensors(gradients)
+            dist.all_reduce(flat)
+        else:
+            for one in gradients:
+                dist.all_reduce(one)
+        optimizer.step()
+        optimizer.zero_grad()
+    return net
+
+
+def own_flat():
+    return own("own_flat", True)
+
+
 SHAPES = (plain, views, static, unused, toggled, accumulated, compiled, hooked, compressed, two,
-          twins, fsdp1, checkpointed, fsdp2)
+          twins, fsdp1, checkpointed, fsdp2, zero, zero_views, own, own_flat)
 
 
 def train(names, **place):

@@ -11,6 +11,7 @@ from .guard import Hook, callback, is_compiling, is_of_object
 from .late import scan_modules
 from .libstepscope import (define_name, enter_module, forget_module, is_module_named, leave_module,
                            name_module, push_module)
+from .parameters import observe_root
 from .phases import begin_phase_of, end_phase_of_module
 from .settings import settings
 
@@ -47,6 +48,7 @@ def _set_name(module, shown):
 def _set_names(root):
     """Names the modules of a new model by their paths in it: the names that its author uses."""
     scan_modules()
+    observe_root(root)
     _set_name(root, type(root).__name__)
     for path, module in root.named_modules():
         if path and path.count(".") <= settings.depth:

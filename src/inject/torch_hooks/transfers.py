@@ -11,7 +11,8 @@ import torch
 
 from .groups import number_of, ranks_of
 from .guard import around, replace
-from .libstepscope import begin_transfer, define_name, end_collective
+from .libstepscope import begin_transfer, define_name, end_collective, set_collective_module
+from .stages import name_of_message
 from .state import state
 
 _MOST_TENSORS = 64     # of a list
@@ -26,7 +27,9 @@ class _Transfers:
     uncounted = set()    # groups and tags with receives from any rank: which are not known in time
 
 
-def _tensors_of(value):
+def tensors_of(value):
+    if isinstance(value, torch.Tensor):
+        return (value,)
     if isinstance(value, (list, tuple)) and len(value) <= _MOST_TENSORS:
         return [one for one in value if isinstance(one, torch.Tensor)]
     return ()
@@ -44,7 +47,7 @@ def size_of(value):
     unknown)."""
     if isinstance(value, torch.Tensor):
         return value.numel() * value.element_size(), _name_of(value.dtype)
-    tensors = _tensors_of(value)
+    tensors = tensors_of(value)
     if not tensors:
         return -1, 0
     return sum(one.numel() * one.element_size() for one in tensors), _name_of(tensors[0].dtype)
@@ -74,9 +77,14 @@ def _begin(args, kwargs, direction):
     peer = _argument(args, kwargs, 2, "dstRank", "srcRank", "arg1")
     tag = _argument(args, kwargs, 3, "tag", "arg2")
     number = number_of(group)
-    ranks = ranks_of(group, number)
-    return begin_transfer(number, *size_of(tensors), ranks[peer], ranks[group.rank()], tag,
-                          _count(number, direction, peer, tag))
+    ranks, name = ranks_of(group, number), name_of_message(tensors_of(tensors))
+    before = set_collective_module(name) if name else 0
+    try:
+        return begin_transfer(number, *size_of(tensors), ranks[peer], ranks[group.rank()], tag,
+                              _count(number, direction, peer, tag))
+    finally:
+        if name:
+            set_collective_module(before)
 
 
 def _begin_send(args, kwargs):

@@ -44,6 +44,12 @@ static void test_a_bucket(void **state)
     check("m\n0\n1\n\n", "59=m 61=0 62=1");
 }
 
+static void test_parameters_without_a_bucket(void **state)
+{
+    (void)state;
+    check("layers.3\n\n\nlayers.3.a\nlayers.3.b", "59=layers.3 63=layers.3.a 64=layers.3.b");
+}
+
 /* Any text may be in the ring. */
 static void test_other_lines_are_only_a_module(void **state)
 {
@@ -62,6 +68,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_module_alone),
                                        cmocka_unit_test(test_a_bucket),
+                                       cmocka_unit_test(test_parameters_without_a_bucket),
                                        cmocka_unit_test(test_other_lines_are_only_a_module)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
