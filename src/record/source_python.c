@@ -15,7 +15,7 @@
 #include "record/source_registry.h"
 #include "record/ticker.h"
 
-/* While nothing is sampled before a window is requested: new processes are looked for. */
+/* While nothing is sampled before a window is requested: the list of processes is read. */
 static const uint64_t paused_period_ns = UINT64_C(100000000);
 
 struct sampler {

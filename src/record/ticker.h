@@ -38,8 +38,8 @@ void ss_ticker_init(struct ss_ticker *ticker, uint64_t now_ns, uint64_t period_n
 void ss_ticker_begin(struct ss_ticker *ticker, uint64_t now_ns);
 /* Call after sampling: plans the next tick, adapts at most once a second. */
 enum ss_ticker_change ss_ticker_end(struct ss_ticker *ticker, uint64_t begin_ns, uint64_t now_ns);
-/* No tick is due before `until_ns`, which may be moved to an earlier time: those between are neither
- * counted nor done. */
+/* No tick is due before `until_ns`, which may be moved to an earlier time: those between are
+ * neither counted nor done. */
 void ss_ticker_pause(struct ss_ticker *ticker, uint64_t until_ns);
 /* At the end of the recording: counts the ticks that were due and will not be done. */
 void ss_ticker_finish(struct ss_ticker *ticker, uint64_t now_ns);

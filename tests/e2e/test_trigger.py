@@ -184,7 +184,7 @@ def test_nothing_is_recorded_without_a_request(alone, stepscope):
 
 
 def test_samples_are_taken_in_windows_only(alone, stepscope):
-    """Before and after a window the recorder looks ten times a second; in it, it has its whole rate."""
+    """Before and after a window the recorder reads the list of processes ten times a second; in it, it samples at its whole rate."""
     begun = time.monotonic()
     until(lambda: alone.position()[1] > 150, "150 steps")  # 0.75 s, at least
     waited = time.monotonic() - begun
