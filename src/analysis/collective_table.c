@@ -222,6 +222,30 @@ void ss_collectives_add_notes(const struct ss_collectives *collectives, struct s
     }
 }
 
+/* By the last arrival. */
+static void add_rows(const struct ss_model *model, const struct ss_collectives *collectives,
+                     const struct ss_messages *messages, const uint32_t *culprits,
+                     uint64_t max_rows, struct ss_table *table)
+{
+    size_t count = collectives->rows.count, all = count + messages->rows.count;
+    for (size_t i = 0, next = 0; i + next < all;) {
+        if (max_rows != 0 && i + next >= max_rows) {
+            table->hidden_rows = all - i - next;
+            break;
+        }
+        bool is_message =
+            i == count || (next < messages->rows.count &&
+                           messages->rows.data[next].last_ns < collectives->rows.data[i].last_ns);
+        struct ss_cell *cells = ss_table_add_row(table);
+        if (is_message) {
+            put_message(model, &messages->rows.data[next++], cells);
+        } else {
+            put_row(model, collectives, i, culprits[i], cells);
+            i++;
+        }
+    }
+}
+
 void ss_collective_table(const struct ss_selection *selection, uint64_t max_rows,
                          struct ss_table *table)
 {
@@ -243,23 +267,7 @@ void ss_collective_table(const struct ss_selection *selection, uint64_t max_rows
     ss_range_runs_init(&runs, selection->model);
     ss_messages_init(&messages, selection, &runs);
     ss_blame_init(&blame, selection->model, &collectives, false);
-    size_t all = collectives.rows.count + messages.rows.count;
-    for (size_t i = 0, next = 0; i + next < all;) {
-        if (max_rows != 0 && i + next >= max_rows) {
-            table->hidden_rows = all - i - next;
-            break;
-        }
-        bool is_message = i == collectives.rows.count ||
-                          (next < messages.rows.count &&
-                           messages.rows.data[next].last_ns < collectives.rows.data[i].last_ns);
-        struct ss_cell *cells = ss_table_add_row(table);
-        if (is_message) {
-            put_message(selection->model, &messages.rows.data[next++], cells);
-        } else {
-            put_row(selection->model, &collectives, i, blame.culprits[i], cells);
-            i++;
-        }
-    }
+    add_rows(selection->model, &collectives, &messages, blame.culprits, max_rows, table);
     if (table->row_count > 0) {
         ss_collectives_add_notes(&collectives, table);
     }

@@ -176,6 +176,24 @@ static const struct ss_stage *find_behind(const struct ss_stage_frontier *fronti
     return is_large && 2 * stage->rank_ns >= stage->delay_ns ? stage : NULL;
 }
 
+static void put_behind(const struct ss_rank_profiles *profiles,
+                       const struct ss_stage_frontier *frontier, const struct ss_stage *stage,
+                       struct ss_strview name, struct ss_figure *figures)
+{
+    const struct ss_rank_profile *row =
+        ss_rank_profile_of(profiles, frontier->ranks.data[stage->rank]);
+    struct ss_figure *object = ss_figure_put_object(figures, "ranks");
+    ss_figure_put_count(object, "ranks", frontier->ranks.count);
+    ss_figure_put_count(object, "collectives", profiles->collectives.rows.count);
+    ss_figure_put_count(object, "unresolved", profiles->blame.unresolved);
+    ss_figure_put_integer(object, "slowest_rank", row != NULL ? row->rank : -1);
+    ss_figure_put_name(object, "slower_in", name);
+    ss_figure_put_count(object, "slower_by_ns", stage->rank_ns / frontier->steps);
+    if (row != NULL) {
+        put_work(profiles, row, object);
+    }
+}
+
 static void add_behind(const struct ss_rank_profiles *profiles,
                        const struct ss_stage_frontier *frontier, const struct ss_stage *stage,
                        const struct ss_report_parts *parts, struct ss_document *document)
@@ -206,16 +224,7 @@ static void add_behind(const struct ss_rank_profiles *profiles,
     if (row != NULL) {
         add_work(profiles, row, document);
     }
-    struct ss_figure *object = ss_figure_put_object(document->figures, "ranks");
-    ss_figure_put_count(object, "ranks", frontier->ranks.count);
-    ss_figure_put_count(object, "collectives", profiles->collectives.rows.count);
-    ss_figure_put_count(object, "unresolved", profiles->blame.unresolved);
-    ss_figure_put_integer(object, "slowest_rank", ss_rank_of(model, process));
-    ss_figure_put_name(object, "slower_in", name);
-    ss_figure_put_count(object, "slower_by_ns", behind_ns);
-    if (row != NULL) {
-        put_work(profiles, row, object);
-    }
+    put_behind(profiles, frontier, stage, name, document->figures);
 }
 
 static void add_by_waits(const struct ss_rank_profiles *profiles,

@@ -52,7 +52,7 @@ def taking(value, elements):
 
 
 class Words(nn.Module):
-    """A language model."""
+    """Predicts the next word."""
 
     def __init__(self):
         super().__init__()
@@ -193,7 +193,7 @@ def imagenet():
 
 def words():
     """An LSTM over segments of a text in columns, whose parameters are updated without an optimizer:
-    the shape of the example on language models, with gradients that are averaged by hand."""
+    the shape of the example on texts, with gradients that are averaged by hand."""
 
     class Recurrent(nn.Module):
         def __init__(self):
