@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/device_work.h"
+#include "analysis/distribution.h"
 #include "analysis/pipeline_devices.h"
 #include "analysis/program_facts.h"
 #include "analysis/step_parts.h"
@@ -16,6 +17,9 @@ struct transfer {
     int64_t peer;
     uint64_t end_ns;
 };
+
+/* Micro-batches of each step. */
+struct counts ss_vec_of(uint64_t);
 
 struct scan {
     struct ss_pipelines *pipelines;
@@ -368,11 +372,11 @@ static bool find_passes(const struct scan *scan, const struct ss_pipeline *row, 
     return true;
 }
 
-/* `for_ranks`: of each stage, what it waits for each other. */
+/* `for_ranks`: of each stage, what it waits for each other. `counts`: gets the micro-batches. */
 static void add_step(const struct scan *scan, struct ss_pipeline *row, int64_t number,
-                     struct ss_pipeline_pass *passes, uint64_t *for_ranks)
+                     struct ss_pipeline_pass *passes, uint64_t *for_ranks, struct counts *counts)
 {
-    uint64_t from_ns = UINT64_MAX, until_ns = 0;
+    uint64_t from_ns = UINT64_MAX, until_ns = 0, least = UINT64_MAX;
     struct ss_pipeline_stage *stages = scan->pipelines->stages.data + row->first;
     if (!find_passes(scan, row, number, passes)) {
         return;
@@ -390,7 +394,7 @@ static void add_step(const struct scan *scan, struct ss_pipeline *row, int64_t n
     for (size_t i = 0; i < row->stages; i++) {
         stages[i].steps++;
         stages[i].pass_ns += until_ns - from_ns;
-        stages[i].micro_batches += passes[i].forwards;
+        least = passes[i].forwards < least ? passes[i].forwards : least;
         if (is_on_devices) {
             add_device_idle(scan, &stages[i], &passes[i], from_ns, until_ns);
         } else {
@@ -398,6 +402,7 @@ static void add_step(const struct scan *scan, struct ss_pipeline *row, int64_t n
             add_idle(scan, &stages[i], &passes[i], from_ns, until_ns, for_ranks + i * row->stages);
         }
     }
+    ss_vec_push(counts, least);
 }
 
 /* --- sums ---------------------------------------------------------------------------------------
@@ -429,23 +434,25 @@ static void find_longest(struct ss_pipeline_stage *stages, const struct ss_pipel
     }
 }
 
-/* All stages have the same: a loss that is a module makes a further forward of its own. */
-static uint64_t set_micro_batches(struct ss_pipeline_stage *stages, size_t count)
+/* All stages have the same: a loss that is a module makes a further forward of its own. So have all
+ * steps: torch's schedules try out the stage in the first one, to learn the shapes of its outputs.
+ */
+static uint64_t set_micro_batches(struct ss_pipeline_stage *stages, const struct ss_pipeline *row,
+                                  struct counts *counts)
 {
-    uint64_t least = UINT64_MAX;
-    for (size_t i = 0; i < count; i++) {
-        least = stages[i].micro_batches < least ? stages[i].micro_batches : least;
+    ss_sort_u64(counts->data, counts->count);
+    uint64_t batches = counts->data[(counts->count - 1) / 2] * row->steps;
+    for (size_t i = 0; i < row->stages; i++) {
+        stages[i].micro_batches = batches;
     }
-    for (size_t i = 0; i < count; i++) {
-        stages[i].micro_batches = least;
-    }
-    return least;
+    return batches;
 }
 
-static void sum_up(const struct ss_pipelines *pipelines, struct ss_pipeline *row)
+static void sum_up(const struct ss_pipelines *pipelines, struct ss_pipeline *row,
+                   struct counts *counts)
 {
     double steps = (double)row->steps, stages = (double)row->stages, all_ns = 0, most_ns = 0;
-    uint64_t batches = set_micro_batches(pipelines->stages.data + row->first, row->stages);
+    uint64_t batches = set_micro_batches(pipelines->stages.data + row->first, row, counts);
     for (size_t i = row->first; i < row->first + row->stages; i++) {
         const struct ss_pipeline_stage *stage = &pipelines->stages.data[i];
         double batch_ns = (double)stage->work_ns / (double)batches;
@@ -470,16 +477,18 @@ static void measure(const struct scan *scan, struct ss_pipeline *row)
     uint32_t process = scan->pipelines->stages.data[row->first].process;
     struct ss_pipeline_pass *passes = ss_alloc_zero(row->stages, sizeof *passes);
     uint64_t *for_ranks = ss_alloc_zero(row->stages * row->stages, sizeof *for_ranks);
+    struct counts counts = {0};
     for (size_t i = 0; i < training->steps.count && row->stages > 1; i++) {
         const struct ss_step *step = &training->steps.data[i];
         if (step->process == process && step_of(training, process, step->number) == step) {
-            add_step(scan, row, step->number, passes, for_ranks);
+            add_step(scan, row, step->number, passes, for_ranks, &counts);
         }
     }
     if (row->steps > 0) {
         find_longest(scan->pipelines->stages.data + row->first, row, for_ranks);
-        sum_up(scan->pipelines, row);
+        sum_up(scan->pipelines, row, &counts);
     }
+    ss_vec_fini(&counts);
     ss_free(passes);
     ss_free(for_ranks);
 }

@@ -22,7 +22,8 @@ struct shape {
     unsigned stages, batches, pipelines;
     unsigned forward[STAGES];
     bool is_gpipe;
-    bool has_loss; /* as a module: a further forward pass of the last stage */
+    bool has_loss;  /* as a module: a further forward pass of the last stage */
+    bool has_trial; /* one step has a further forward pass of each stage */
 };
 
 /* When a stage finished a micro-batch of the current step. */
@@ -162,6 +163,10 @@ static void run_pipeline(struct ss_model *model, const struct shape *shape, unsi
             .step_ns = 1000 * MS};
     }
     for (unsigned step = 0; step < STEPS; step++) {
+        for (unsigned i = 0; i < shape->stages && shape->has_trial && step == STEPS / 2; i++) {
+            add_phase(model, &stages[i], "forward", stages[i].at_ns + MS / 10);
+            stages[i].at_ns += MS / 10;
+        }
         run_step(model, shape, first_rank, stages);
     }
     uint64_t end_ns = 0; /* then they wait for the last one */
@@ -304,6 +309,19 @@ static void test_a_loss_is_no_micro_batch(void **state)
     end(&made);
 }
 
+static void test_a_trial_of_a_step_is_no_micro_batch(void **state)
+{
+    (void)state;
+    struct shape shape = {
+        .stages = 2, .batches = 6, .pipelines = 1, .forward = {4, 4}, .has_trial = true};
+    struct made made;
+    begin(&made, &shape);
+    const struct ss_pipeline *row = &made.pipelines.rows.data[0];
+    assert_float_equal(row->micro_batches, 6, 1e-9);
+    assert_int_equal(made.pipelines.stages.data[0].micro_batches, 6 * row->steps);
+    end(&made);
+}
+
 static void test_pipelines_beside_each_other(void **state)
 {
     (void)state;
@@ -341,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_all_forward_before_all_backward),
         cmocka_unit_test(test_the_slowest_stage_is_named),
         cmocka_unit_test(test_a_loss_is_no_micro_batch),
+        cmocka_unit_test(test_a_trial_of_a_step_is_no_micro_batch),
         cmocka_unit_test(test_pipelines_beside_each_other),
         cmocka_unit_test(test_ranks_without_messages_are_no_pipeline),
     };
