@@ -125,7 +125,8 @@ def test_a_training(stepscope, python, package, tmp_path):
     stepscope("record", "-q", "-r", "200", "-o", trace, "--", python, program,
               env={"PYTHONPATH": str(package)})
     text = stepscope("report", "-f", "markdown", trace).stdout
-    assert re.search(r"^\*\*A step takes [\d.]+ m?s: [\d.]+ % lo\\\*ad, ", text, re.M)
+    slow = r"(, with the slow ones [\d.]+ m?s on average)?"  # on a busy machine
+    assert re.search(r"^\*\*A step takes [\d.]+ m?s" + slow + r": [\d.]+ % lo\\\*ad, ", text, re.M)
     titles, alignments, rows = tables_of(text)[""]
     assert set(titles) == {"lo*ad", "compute", "other"} and set(alignments) == {"---:"}
     assert abs(sum(float(cell.split()[0]) for cell in rows[0]) - 100) < 0.2
