@@ -153,7 +153,9 @@ def test_messages_have_their_stages(stepscope, tmp_path):
             expected[f"stage {stage + 1} → {stage}: gradients of micro-batch {batch}",
                      *ranks[::-1]] = STEPS
     assert found == expected
-    assert all(row["bytes"] > 0 and row["transfer_ns"] >= 0 for row in rows)
+    assert all(row["bytes"] > 0 for row in rows)
+    timed = [row for row in rows if row["transfer_ns"] is not None]  # else its receive had ended
+    assert 2 * len(timed) > len(rows) and all(row["transfer_ns"] >= 0 for row in timed)
 
 
 def test_a_healthy_pipeline_has_no_finding(stepscope, tmp_path):
