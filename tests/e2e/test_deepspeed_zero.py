@@ -42,7 +42,7 @@ def check_steps(stepscope, path):
     for row in tables(stepscope, path, "step"):
         steps.setdefault(row["pid"], []).append(row["step"])
     assert list(steps.values()) == RANKS * [list(range(STEPS))]
-    assert {row["operator"] for row in tables(stepscope, path, "op")} >= {"aten::addmm"}
+    assert {row["name"] for row in tables(stepscope, path, "op")} >= {"aten::addmm"}
     assert "torch.hooks" not in stepscope("info", path).stdout
 
 
