@@ -10,7 +10,7 @@ import pytest
 
 
 def is_busy():
-    return os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0))
+    return os.getloadavg()[0] > len(os.sched_getaffinity(0))
 
 
 @contextlib.contextmanager

@@ -852,7 +852,7 @@ def test_the_example_records_itself(run, torch_python):
     file, = run.files()
     ranges = run.ranges(file)
     assert ranges["train step"][0]["count"] == 3
-    assert {"draw", "prepare batch", "step", "epoch", "forward", "backward", "optimizer",
+    assert {"prepare batch", "step", "epoch", "forward", "backward", "optimizer",
             "data"} <= set(ranges)
 
 

@@ -17,7 +17,8 @@ pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # What a hook does at its first call only.
 ONCE = {"define_group", "set_implicit_group"}
-ONCE_OF_A_HOOK = {("torch._utils._flatten_dense_tensors", "define_name")}
+ONCE_OF_A_HOOK = {("torch._utils._flatten_dense_tensors", "define_name"),
+                  ("torch.distributed.all_reduce", "define_name")}
 # Facts that are read for a hook: without them it continues.
 FACTS = {"set_fact", "set_fact_text"}
 ALL = {"CheckpointFunction.forward", "DataLoader.__iter__", "DeepSpeedEngine.backward",
