@@ -25,11 +25,10 @@ def loops(before, *way):
     return {pair[0]: float(pair[1]) for pair in pairs if len(pair) == 2}
 
 
-def recorder_percent(trace):
+def overhead(trace, name):
     report = subprocess.run([STEPSCOPE, "report", "--format", "json", trace], check=True,
                             capture_output=True, text=True)
-    return sum(one["overhead"]["recorder_percent"]
-               for one in json.loads(report.stdout)["header"]["inputs"])
+    return sum(one["overhead"][name] for one in json.loads(report.stdout)["header"]["inputs"])
 
 
 def record(trace, *options):
@@ -49,18 +48,21 @@ def of_rate(trace):
     for _ in range(RUNS):
         for name, options in (("on", ()), ("off", ("--no-torch",))):
             cpu = loops(record(trace, *options), "rate", RATE, SECONDS)["cpu_ns"]
-            shares[name].append(cpu / SECONDS / 1e7 + recorder_percent(trace))
+            shares[name].append(cpu / SECONDS / 1e7 + overhead(trace, "recorder_percent"))
     on, off = (statistics.median(shares[name]) for name in ("on", "off"))
     print(f"torch_collectives_share\t{on - off:.2f}\t{on:.2f} % of a core with them, {off:.2f} "
           f"without")
 
 
 def of_demand(trace):
-    times, shares = {"on": [], "off": []}, []
+    """The recorder: without its start, from a short and a longer run."""
+    times, shares, short = {"on": [], "off": []}, [], SECONDS / 4
     for _ in range(RUNS):
         times["off"].append(loops([], "steps", SECONDS)["step_ns"])
+        loops(record(trace, "--on-demand"), "steps", short)
+        start = overhead(trace, "recorder_cpu_s")
         times["on"].append(loops(record(trace, "--on-demand"), "steps", SECONDS)["step_ns"])
-        shares.append(recorder_percent(trace))
+        shares.append(100 * (overhead(trace, "recorder_cpu_s") - start) / (SECONDS - short))
     on, off = (statistics.median(times[name]) for name in ("on", "off"))
     print(f"demand_program\t{100 * (on / off - 1):.2f}\tof a step of {off / 1e6:.1f} ms of CPU time, "
           f"{min(times['off']) / 1e6:.1f} to {max(times['off']) / 1e6:.1f} without it")
