@@ -7,6 +7,7 @@ import pathlib
 import sys
 
 import pytest
+from busy import is_busy, unless
 
 WORKLOAD = pathlib.Path(__file__).parents[1] / "workloads" / "torch_pipeline.py"
 STAGES, STEPS, MICRO_BATCHES = 4, 5, 6
@@ -119,12 +120,14 @@ def test_equal_stages_are_idle_as_the_formula_says(stepscope, tmp_path, schedule
     ideal = 100 * (STAGES - 1) / (micro_batches * chunks + STAGES - 1)
     assert all(row["ideal_percent"] == pytest.approx(ideal) for row in rows)
     idle = sum(row["idle_percent"] for row in rows) / STAGES
-    assert ideal - 4 < idle < ideal + 12, rows
-    for row in rows:  # forward of a micro-batch, and twice as long backward
-        assert 0.036 / chunks < row["micro_batch_ns"] / 1e9 < 0.05 / chunks
-    assert "unequal-stages" not in findings_of(stepscope, path)
-    ranks = json.loads(stepscope("report", path, "--format", "json").stdout).get("ranks", {})
-    assert "slowest_rank" not in ranks, stepscope("report", path).stdout
+    assert ideal - 4 < idle, rows
+    with unless(is_busy()):
+        assert idle < ideal + 12, rows
+        for row in rows:  # forward of a micro-batch, and twice as long backward
+            assert 0.036 / chunks < row["micro_batch_ns"] / 1e9 < 0.05 / chunks
+        assert "unequal-stages" not in findings_of(stepscope, path)
+        ranks = json.loads(stepscope("report", path, "--format", "json").stdout).get("ranks", {})
+        assert "slowest_rank" not in ranks, stepscope("report", path).stdout
 
 
 @pytest.mark.parametrize("schedule", ["gpipe", "1f1b"])
