@@ -149,7 +149,6 @@ static void find_wrong_clock(void)
         launch_many(1);
         cuptiActivityFlushAll(0);
         const fake_Kernel *record = client_record(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, i);
-        CHECK(record->end - record->start == 20000);
         is_early = record->start < before_ns;
     }
     CHECK(is_early);
