@@ -6,18 +6,10 @@
 /* The phase of a process on the host; SIZE_MAX: none. */
 static size_t phase_at(const struct ss_step_parts *parts, uint32_t process, uint64_t time_ns)
 {
-    size_t low = 0, high = parts->count;
-    while (low < high) { /* the first that ends after the time */
-        size_t middle = low + (high - low) / 2;
-        const struct ss_step_part *part = &parts->data[middle];
-        bool is_before =
-            part->process < process || (part->process == process && part->end_ns <= time_ns);
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    bool is_in = low < parts->count && parts->data[low].process == process &&
-                 parts->data[low].begin_ns <= time_ns;
-    return is_in ? parts->data[low].phase : SIZE_MAX;
+    size_t first = ss_step_parts_first(parts, process, time_ns);
+    bool is_in = first < parts->count && parts->data[first].process == process &&
+                 parts->data[first].begin_ns <= time_ns;
+    return is_in ? parts->data[first].phase : SIZE_MAX;
 }
 
 static void widen(uint64_t *first_ns, uint64_t *last_ns, const struct ss_device_work *work)

@@ -38,21 +38,6 @@ static bool is_counted(const struct ss_step *step)
     return step->kind == SS_STEP_STEADY || step->kind == SS_STEP_OUTLIER;
 }
 
-/* First part of the process that ends after `time_ns`. */
-static size_t first_part(const struct ss_step_parts *parts, uint32_t process, uint64_t time_ns)
-{
-    size_t low = 0, high = parts->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct ss_step_part *part = &parts->data[middle];
-        bool is_before =
-            part->process < process || (part->process == process && part->end_ns <= time_ns);
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    return low;
-}
-
 /* `begins_ns`, by place: sums of when it begins in a step, for their order. */
 static void split(const struct building *building, const struct ss_step_parts *parts, size_t index,
                   double *begins_ns, uint64_t *begins)
@@ -60,7 +45,7 @@ static void split(const struct building *building, const struct ss_step_parts *p
     const struct ss_step *step = &building->training->steps.data[index];
     uint64_t *times = &building->times[index * building->slots];
     uint64_t seen = 0, at_ns = step->begin_ns;
-    size_t place = 0, i = first_part(parts, step->process, step->begin_ns);
+    size_t place = 0, i = ss_step_parts_first(parts, step->process, step->begin_ns);
     for (; i < parts->count && parts->data[i].process == step->process; i++) {
         const struct ss_step_part *part = &parts->data[i];
         uint64_t from_ns = part->begin_ns > at_ns ? part->begin_ns : at_ns;

@@ -185,3 +185,17 @@ void ss_step_parts_fini(struct ss_step_parts *parts)
 {
     ss_vec_fini(parts);
 }
+
+size_t ss_step_parts_first(const struct ss_step_parts *parts, uint32_t process, uint64_t time_ns)
+{
+    size_t low = 0, high = parts->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct ss_step_part *part = &parts->data[middle];
+        bool is_before =
+            part->process < process || (part->process == process && part->end_ns <= time_ns);
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    return low;
+}

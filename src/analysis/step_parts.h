@@ -36,5 +36,8 @@ uint32_t ss_step_find_name(const struct ss_model *model, const char *text);
 const struct ss_range_run *ss_step_next_run(const struct ss_step_summary *summary,
                                             const struct ss_selection *selection,
                                             const struct ss_range_run *run);
+/* Index of the first part of the process that ends after `time_ns`; of the part behind them if none
+ * does. */
+size_t ss_step_parts_first(const struct ss_step_parts *parts, uint32_t process, uint64_t time_ns);
 
 #endif
