@@ -19,7 +19,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed")
 ONCE = {"define_group", "set_implicit_group"}
 ONCE_OF_A_HOOK = {("torch._utils._flatten_dense_tensors", "define_name"),
                   ("torch.distributed.all_reduce", "define_name")}
-# Facts that are read for a hook: without them it continues.
+# A hook may continue without a fact.
 FACTS = {"set_fact", "set_fact_text"}
 ALL = {"CheckpointFunction.forward", "DataLoader.__iter__", "DeepSpeedEngine.backward",
        "DeepSpeedEngine.save_checkpoint", "DeepSpeedEngine.step", "GradScaler.step",
@@ -46,12 +46,12 @@ def test_a_hook_that_fails_is_switched_off_and_named():
         assert depths == [0, 0, 0], (hook, function)
         if not is_called:
             assert function in FACTS | ONCE or (hook, function) in ONCE_OF_A_HOOK, (hook, function)
-        elif function not in FACTS:
+        elif is_off or function not in FACTS:
             assert is_off, (hook, function)
             assert notes == [f"{hook} switched off: Injected: injected"]
             failed.add(hook)
         else:
-            assert not is_off and [note.split(": ")[-1] for note in notes] == ["injected"]
+            assert [note.split(": ")[-1] for note in notes] == ["injected"]
     assert failed >= ALL, ALL - failed
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small training with the PyTorch hooks, whose functions of libstepscope are fakes that raise.
 
-The hooks are loaded as libstepscope loads them. First the training runs without them, then with
-them, which shows which hook calls which function. Then, for each such pair, that function raises
-when that hook calls it. Prints what was observed as JSON.
+The hooks are loaded as libstepscope loads them. First the parts of the training run without them,
+then with them, which shows which hook calls which function in which part. Then, for each such pair,
+a part runs in which that function raises when that hook calls it. Prints what was observed as JSON.
 
     torch_guarded.py failures|signals|errors"""
 
@@ -244,8 +244,8 @@ def compile_anew(function):
                          backend="aot_eager")
 
 
-def train():
-    """Calls what is hooked. Returns all numbers that it computes."""
+def train_loops():
+    """Modules, data loaders, optimizers, a scaler, a framework, files."""
     torch.manual_seed(0)
     net, losses = Net(), []
     optimizer = torch.optim.SGD(net.parameters(), 0.1)
@@ -270,28 +270,65 @@ def train():
         with torch.no_grad():
             losses.append(net(torch.ones(2, 4)).sum().item())
         net.train()
-    losses.append(len(list(DataLoader(Numbers(), batch_size=2, num_workers=1))))
     x = torch.ones(3, requires_grad=True)
     losses += torch.autograd.grad(double(x), x)[0].tolist()
     torch.save(net.state_dict(), io.BytesIO())
     losses.append(engine.save_checkpoint())
-    reduced = torch.ones(2)
+    return losses
+
+
+def load_in_worker():
+    return [len(list(DataLoader(Numbers(), batch_size=2, num_workers=1)))]
+
+
+def communicate_alone():
+    """Collectives of a group of one."""
+    torch.manual_seed(0)
+    net, reduced = Net(), torch.ones(2)
     torch.distributed.all_reduce(reduced)
-    losses += reduced.tolist()
+    losses = reduced.tolist()
     torch.distributed.all_reduce(net.last.weight)
     flat = torch._utils._flatten_dense_tensors([net.first.weight, net.first.bias])
     torch.distributed.all_reduce(flat)
     losses.append(flat.sum().item())
-    losses += functional.wait_tensor(functional.all_reduce(
+    return losses + functional.wait_tensor(functional.all_reduce(
         reduced, "sum", torch.distributed.group.WORLD)).tolist()
-    losses.append(compile_anew(double)(x).item())
+
+
+def run_compiled():
+    return [compile_anew(double)(torch.ones(3, requires_grad=True)).item()]
+
+
+def reduce_gradients():
+    torch.manual_seed(0)
     parallel = nn.parallel.DistributedDataParallel(nn.Linear(4, 1))
     parallel.register_comm_hook(None, communicate)
     parallel(torch.ones(2, 4)).sum().backward()
-    losses.append(parallel.module.weight.grad.sum().item())
-    del parallel
-    gc.collect()  # its finalizer is a hook, too
-    return losses
+    return [parallel.module.weight.grad.sum().item()]
+
+
+PARTS = (train_loops, load_in_worker, communicate_alone, run_compiled, reduce_gradients)
+
+
+def run_part(part):
+    """All numbers that it computes."""
+    numbers = part()
+    gc.collect()  # finalizers are hooks, too
+    return numbers
+
+
+def run_all():
+    return [run_part(part) for part in PARTS]
+
+
+def find_parts(library):
+    """{(hook, function): the first part that calls it, and its place}"""
+    found = {}
+    for number, part in enumerate(PARTS):
+        library.calls.clear()
+        run_part(part)
+        found.update({pair: (number, part) for pair in library.calls if pair not in found})
+    return sorted(found.items())
 
 
 def frames_of_ours(error):
@@ -307,14 +344,15 @@ def depths(modules):
 def fail_each(library, modules, alone):
     """[hook, function, whether it was called, whether the results are the same, whether the hook is
     off, notes, depths]"""
+    parts = find_parts(library)
     library.inject = fail
-    for target in sorted(library.calls):
+    for target, (number, part) in parts:
         library.begin(target)
         modules["state"].state.updates = 0
         library.facts.clear()
         modules["guard"]._notes.clear()
         hook = library.hooks[target[0]]
-        is_same = train() == alone
+        is_same = run_part(part) == alone[number]
         notes = [text for key, text in library.facts if key == "torch.hooks"]
         yield [*target, library.is_injected, is_same, not hook.is_on, notes, depths(modules)]
         hook.is_on = True
@@ -326,11 +364,12 @@ def interrupt_each(library):
     def handle(*_):
         raise Interrupted
     signal.signal(signal.SIGUSR1, handle)
+    parts = find_parts(library)
     library.inject = lambda: signal.raise_signal(signal.SIGUSR1)
-    for target in sorted(library.calls):
+    for target, (_, part) in parts:
         library.begin(target)
         try:
-            train()
+            run_part(part)
             reached = False
         except Exception as error:
             while error is not None and not isinstance(error, Interrupted):
@@ -369,12 +408,15 @@ def main():
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/group", rank=0,
                                          world_size=1)
     add_framework()
-    alone = train()
+    alone = run_all()
     library, modules = load_hooks()
-    assert train() == alone
-    train()  # more compilations, now with all hooks of late modules
+    assert run_all() == alone  # and all hooks of late modules are there
+    gc.collect()
+    gc.freeze()  # a collection takes 0.15 s for torch alone, and each part ends with one
     if sys.argv[1] == "failures":
         done = list(fail_each(library, modules, alone))
+        library.begin(None)
+        assert run_all() == alone
     elif sys.argv[1] == "signals":
         done = list(interrupt_each(library))
     else:
