@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a test of real time says where other programs use the cores: a program that waits for a core
-spends its time in another way than it was made to."""
+spends its time in another way than it was made to. What is skipped with a reason that begins with
+"the machine is busy" is repeated alone by tests/run."""
 
 import contextlib
 import functools
@@ -20,7 +21,7 @@ def unless(busy):
         yield
     except AssertionError:
         if busy:
-            pytest.skip("other programs use the cores")
+            pytest.skip("the machine is busy: other programs use the cores")
         raise
 
 

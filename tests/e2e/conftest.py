@@ -14,6 +14,11 @@ import pytest
 from target import Target
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# They run first: where files run in parallel, the others fill the time beside them.
+SLOWEST = ("test_unequal_ranks", "test_trigger", "test_pipelines", "test_torch_loops", "test_verdict",
+           "test_integrations", "test_torch_workers", "test_recorded_traces", "test_device_time",
+           "test_gpu", "test_workers", "test_waits", "test_tokens", "test_torch_profiler",
+           "test_extending", "test_torch_guard", "test_oracle", "test_crowds", "test_example_slurm")
 
 
 class Stepscope:
@@ -48,6 +53,11 @@ class Stepscope:
                 f"exit status {done.returncode}, not {status}\n{done.stderr}"
             )
         return done
+
+
+def pytest_collection_modifyitems(items):
+    place = {name: number for number, name in enumerate(SLOWEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(SLOWEST)))
 
 
 def _word(argument):

@@ -35,7 +35,7 @@ needs root
 [  FAILED  ] test_bad
 """
 
-TWO_FAILURES = """
+RUN_BY_RUN = """
 import pathlib, pytest
 @pytest.mark.parametrize("x", [1], ids=["a b"])
 def test_once(x):
@@ -47,6 +47,11 @@ def test_always():
     assert False
 def test_good():
     pass
+def test_waits():
+    mark = pathlib.Path(__file__).with_name("alone")
+    if not mark.exists():
+        mark.touch()
+        pytest.skip("the machine is busy: others have the cores")
 """
 
 
@@ -100,7 +105,7 @@ class Runner(unittest.TestCase):
     def test_a_failure_that_does_not_come_again_is_named(self):
         totals, out = runner.Totals(), io.StringIO()
         with tempfile.TemporaryDirectory() as folder:
-            pathlib.Path(folder, "test_a.py").write_text(TWO_FAILURES)
+            pathlib.Path(folder, "test_a.py").write_text(RUN_BY_RUN)
             runner.RESULTS = pathlib.Path(folder)
             with contextlib.redirect_stdout(out):
                 runner.run_pytest(totals, "a", sys.executable, folder, ["-p", "no:cacheprovider"])
@@ -108,7 +113,8 @@ class Runner(unittest.TestCase):
         self.assertEqual(1, len(totals.failures))
         self.assertIn("test_a::test_always", totals.failures[0])
         self.assertEqual(["a: test_a::test_once[a b]"], [text[:25] for text in totals.unstable])
-        self.assertEqual("2 passed, 1 failed, 0 skipped", out.getvalue().splitlines()[-1])
+        self.assertEqual("3 passed, 1 failed, 0 skipped", out.getvalue().splitlines()[-1])
+        self.assertIn("1 repeated alone: the machine was busy", out.getvalue())
 
 
 if __name__ == "__main__":
