@@ -141,7 +141,7 @@ static void put_counter(struct ss_perfetto_loading *loading, const struct ss_per
     uint32_t row = ss_perfetto_track_row(loading, index, false);
     struct ss_perfetto_track *track = &loading->tracks.data[index];
     struct ss_trace_counter counter = {.time_ns = event->time_ns, .track_ref = row};
-    int64_t value;
+    int64_t value = 0;
     bool fits = !event->is_real && !__builtin_mul_overflow(event->value, track->multiplier, &value);
     if (!fits) {
         double real = event->is_real ? event->real : (double)event->value;

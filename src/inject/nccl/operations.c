@@ -218,7 +218,7 @@ static bool is_channel(uint64_t handle)
 static int64_t bytes_of(const struct ss_nccl_described *described)
 {
     const struct ss_nccl_datatype *datatype = ss_nccl_datatype_of(described->datatype);
-    uint64_t bytes;
+    uint64_t bytes = 0;
     bool is_known = datatype != NULL &&
                     !__builtin_mul_overflow(described->count, datatype->bytes, &bytes) &&
                     bytes <= INT64_MAX;

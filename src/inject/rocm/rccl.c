@@ -93,7 +93,7 @@ static uint32_t load_u32(const void *data, size_t at)
 static int64_t bytes_of(const char *datatype, uint64_t count)
 {
     const struct ss_nccl_datatype *of = ss_nccl_datatype_of(datatype);
-    uint64_t bytes;
+    uint64_t bytes = 0;
     bool is_known =
         of != NULL && !__builtin_mul_overflow(count, of->bytes, &bytes) && bytes <= INT64_MAX;
     return is_known ? (int64_t)bytes : -1;
