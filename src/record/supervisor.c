@@ -31,10 +31,12 @@ struct supervisor {
     struct ss_record_result *result;
     struct ss_program_signals original;
     int signal_fd, notice_fd;
+    sigset_t held;  /* signals that came before there was a process of the program */
     pid_t recorder; /* 0: ended */
     pid_t finisher; /* a child that runs `finished`; 0: none */
     struct ss_witness witness;
     uint64_t drained_ns; /* last time without a pending signal */
+    bool had_program;    /* the program had its process at that time */
     bool program_ended;
     int program_status;
     bool reported;
@@ -45,6 +47,12 @@ struct supervisor {
 static bool launched(const struct supervisor *supervisor)
 {
     return supervisor->options->attach_pid == 0;
+}
+
+/* The process that is recorded exists, so that it has got what its group has got. */
+static bool has_program(const struct supervisor *supervisor)
+{
+    return !launched(supervisor) || atomic_load(&supervisor->shared->program_pid) > 0;
 }
 
 /* --- the end of the recorder ----------------------------------------------------------------- */
@@ -220,6 +228,28 @@ static void stop_recording(struct supervisor *supervisor)
     }
 }
 
+/* As in the kernel, a stop signal discards a held SIGCONT and vice versa. */
+static void hold(struct supervisor *supervisor, unsigned number)
+{
+    for (unsigned other = 1; other < SS_SIGNAL_COUNT; other++) {
+        if ((number == SIGCONT && is_stop(other)) || (is_stop(number) && other == SIGCONT)) {
+            sigdelset(&supervisor->held, (int)other);
+        }
+    }
+    sigaddset(&supervisor->held, (int)number);
+}
+
+static void forward_held(struct supervisor *supervisor)
+{
+    pid_t program = atomic_load(&supervisor->shared->program_pid);
+    for (int number = 1; number < SS_SIGNAL_COUNT && program > 0; number++) {
+        if (sigismember(&supervisor->held, number) == 1) {
+            sigdelset(&supervisor->held, number);
+            kill(program, number);
+        }
+    }
+}
+
 static void forward(struct supervisor *supervisor, const struct signalfd_siginfo *info)
 {
     unsigned number = info->ssi_signo;
@@ -235,12 +265,13 @@ static void forward(struct supervisor *supervisor, const struct signalfd_siginfo
         stop_recording(supervisor);
         return;
     }
-    if (!must_forward(supervisor, info)) {
-        return;
-    }
     pid_t target =
         launched(supervisor) ? atomic_load(&supervisor->shared->program_pid) : supervisor->recorder;
-    if (target > 0 && !supervisor->program_ended) {
+    /* What the whole group got may have come before the program was a part of it. */
+    if (launched(supervisor) && target == 0) {
+        hold(supervisor, number);
+    } else if (target > 0 && !supervisor->program_ended &&
+               (!supervisor->had_program || must_forward(supervisor, info))) {
         kill(target, (int)number);
     }
 }
@@ -250,6 +281,7 @@ static void handle_signals(struct supervisor *supervisor)
     struct signalfd_siginfo info;
     /* The system's clock, as in the witness, whose times are compared with these. */
     uint64_t polled_ns = ss_clock_monotonic_ns();
+    bool had_program = has_program(supervisor);
     while (read(supervisor->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD) {
             reap(supervisor);
@@ -257,8 +289,10 @@ static void handle_signals(struct supervisor *supervisor)
             forward(supervisor, &info);
         }
         polled_ns = ss_clock_monotonic_ns();
+        had_program = has_program(supervisor);
     }
     supervisor->drained_ns = polled_ns;
+    supervisor->had_program = had_program;
 }
 
 /* Only when the program has them: until then the supervisor may have to start it. */
@@ -306,6 +340,9 @@ static void run_loop(struct supervisor *supervisor)
         }
         handle_signals(supervisor);
         reap(supervisor);
+        if (!supervisor->program_ended) {
+            forward_held(supervisor);
+        }
         if (supervisor->recorder == 0 && atomic_load(&supervisor->shared->program_pid) > 0) {
             release_descriptors(supervisor);
         }
@@ -370,6 +407,7 @@ enum ss_status ss_supervise(const struct ss_record_options *options, ss_record_f
                                     .notice_fd = -1};
     int notice_write_fd = -1;
     *result = (struct ss_record_result){0};
+    sigemptyset(&supervisor.held);
     enum ss_status status = prepare(&supervisor, &notice_write_fd, err);
     if (status == SS_OK) {
         fflush(NULL);

@@ -8,6 +8,10 @@
 /* cmocka wants the four above first */
 #include <cmocka.h>
 
+#include <sched.h>
+#include <stdlib.h>
+
+#include "platform/procfs.h"
 #include "record/supervisor.h"
 #include "recorded_program.h"
 
@@ -132,12 +136,79 @@ static void a_program_runs_also_without_its_recording(void **state)
     munmap(run.outcome, sizeof *run.outcome);
 }
 
+/* The recorder waits at its first reading of the clock, before it starts the program. */
+struct gate {
+    struct manual_clock *time;
+    int arrived[2], opened[2];
+    bool is_open;
+};
+
+static uint64_t wait_at_gate(void *context)
+{
+    struct gate *gate = context;
+    char byte = 'a';
+    if (!gate->is_open) {
+        gate->is_open =
+            write(gate->arrived[1], &byte, 1) == 1 && read(gate->opened[0], &byte, 1) == 1;
+    }
+    return manual_clock_monotonic_ns(gate->time);
+}
+
+static void read_at_gate(void *context, struct ss_clock_reading *reading)
+{
+    manual_clock_read(((struct gate *)context)->time, reading);
+}
+
+static bool has_pending(pid_t pid, int number)
+{
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    assert_true(ss_procfs_read(path, text, sizeof text) > 0);
+    const char *at = strstr(text, "\nShdPnd:");
+    assert_non_null(at);
+    return (strtoull(at + 8, NULL, 16) >> (number - 1) & 1) != 0;
+}
+
+static void signals_before_the_program_reach_it(void **state)
+{
+    (void)state;
+    static char *const program[] = {(char *)"cat", NULL};
+    struct run run;
+    char byte = 'o';
+    recorded_program_init(&run.recorded, program, RECORDED_SECOND);
+    struct gate gate = {.time = &run.recorded.clock};
+    struct ss_clock clock = {wait_at_gate, read_at_gate, &gate};
+    run.recorded.options.clock = &clock;
+    assert_int_equal(pipe2(gate.arrived, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(gate.opened, O_CLOEXEC), 0);
+    start(&run);
+    assert_int_equal(read(gate.arrived[0], &byte, 1), 1);
+    /* When it has read the second one it is done with the first. `cat` ignores SIGURG. */
+    static const int numbers[] = {SIGTERM, SIGURG};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        kill(run.supervisor, numbers[i]);
+        while (has_pending(run.supervisor, numbers[i])) {
+            sched_yield();
+        }
+    }
+    assert_int_equal(write(gate.opened[1], &byte, 1), 1);
+    finish(&run);
+    assert_true(WIFSIGNALED(run.outcome->program_status));
+    assert_int_equal(WTERMSIG(run.outcome->program_status), SIGTERM);
+    for (int end = 0; end < 2; end++) {
+        close(gate.arrived[end]);
+        close(gate.opened[end]);
+    }
+    munmap(run.outcome, sizeof *run.outcome);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_status_of_the_program_is_returned),
         cmocka_unit_test(a_recording_is_reported_while_the_program_runs_on),
         cmocka_unit_test(signals_to_it_alone_reach_the_program),
+        cmocka_unit_test(signals_before_the_program_reach_it),
         cmocka_unit_test(a_program_runs_also_without_its_recording),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
