@@ -78,7 +78,9 @@ def test_each_bucket_of_gradients_is_named(rows, said, name, firsts, times):
 
 def test_buckets_that_are_not_rebuilt_keep_their_names(rows, said):
     found = of_shape(rows, "unused")
-    assert set(found.values()) == {STEPS}
+    # After the last bucket the reducer sends which parameters were used. Gloo's two threads may begin
+    # both in the other order on one rank: then two rows have the bucket, each of one rank.
+    assert STEPS in found.values() and set(found.values()) <= {STEPS, STEPS + 1}
     assert sorted(key[1:4] for key in found) == [
         (number, 4, size) for number, size in enumerate(sizes(said["unused"]["first"]))]
 

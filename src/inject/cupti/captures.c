@@ -26,6 +26,8 @@ static const struct {
 
 static uint8_t call_of[DOMAINS][MOST_FUNCTIONS];
 static atomic_int open_captures;
+/* Held by who waits for the device. A capture counts as open before its thread takes this lock. */
+static pthread_mutex_t held_off = PTHREAD_MUTEX_INITIALIZER;
 
 /* Within a call of this thread that launches a kernel: its symbol, and the domain of the call; that
  * of the runtime may have one of the driver within. */
@@ -72,6 +74,21 @@ void ss_captures_enable(const struct ss_cupti *cupti, void *subscriber, bool wit
 bool ss_captures_is_any(void)
 {
     return atomic_load_explicit(&open_captures, memory_order_acquire) > 0;
+}
+
+bool ss_captures_hold_off(void)
+{
+    pthread_mutex_lock(&held_off);
+    if (!ss_captures_is_any()) {
+        return true;
+    }
+    pthread_mutex_unlock(&held_off);
+    return false;
+}
+
+void ss_captures_allow(void)
+{
+    pthread_mutex_unlock(&held_off);
 }
 
 /* --- graphs ----------------------------------------------------------------------------------- */
@@ -249,6 +266,10 @@ void ss_captures_on_call(int domain, uint32_t function, const struct ss_cupti_ca
     } else if (kind == BEGINS && (enters || result != 0)) {
         /* From before the capture begins, for other threads. */
         atomic_fetch_add_explicit(&open_captures, enters ? 1 : -1, memory_order_acq_rel);
+        if (enters) {
+            pthread_mutex_lock(&held_off); /* who holds captures off has not seen this one */
+            pthread_mutex_unlock(&held_off);
+        }
     } else if (!enters) {
         on_return(kind, call, result);
     }

@@ -3,7 +3,8 @@
  * CUDA graphs of the program, for its counters: whether a stream is captured at this moment, when
  * no call may wait for the device, since that would break the capture; and which kernels an
  * executable graph launches. Both are what the program's calls say, in CUPTI's callbacks, from the
- * moment on that they are enabled. Any thread; a lock is held for the time of one search.
+ * moment on that they are enabled. Any thread; a lock is held for the time of one search, another
+ * one while captures are held off.
  *
  * Kernels are known of graphs that were captured. Of those whose nodes were added one by one, and
  * of graphs beyond SS_GRAPHS_MOST, none is.
@@ -35,6 +36,10 @@ void ss_captures_on_call(int domain, uint32_t function, const struct ss_cupti_ca
 /* A node was made, or a graph ends; other functions are left out. */
 void ss_captures_on_resource(uint32_t function, const struct ss_cupti_resource_data *data);
 bool ss_captures_is_any(void);
+/* From here to ss_captures_allow, which the same thread calls, a thread that begins a capture
+ * waits: the device may be waited for. false: a capture is open; nothing is held off. */
+bool ss_captures_hold_off(void);
+void ss_captures_allow(void);
 /* The executable graph that a call launches; NULL: it launches none. */
 const void *ss_captures_launched(int domain, uint32_t function,
                                  const struct ss_cupti_callback_data *call);

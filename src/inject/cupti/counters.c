@@ -154,9 +154,6 @@ bool ss_counters_ready(enum ss_ranges_by by)
 {
     struct ss_error err = {0};
     void *context = NULL;
-    if (ss_captures_is_any()) {
-        return false; /* no wait for the device */
-    }
     if (driver.get_context(&context) != 0 || context == NULL ||
         (ss_counters.context != NULL && ss_counters.context != context)) {
         return false;

@@ -29,13 +29,13 @@ struct ss_cupti_counters {
 
 extern struct ss_cupti_counters ss_counters;
 
-/* Waits for the work of the current context. */
+/* Waits for the work of the current context; captures are held off. */
 void ss_counters_synchronise(void);
 /* Ends a pass of the range, after a wait for its work. */
 enum ss_status ss_counters_end_range(bool *is_complete, struct ss_error *err);
 /* An attribute of a kernel (CUfunction_attribute); 0: none, or unknown. */
 uint32_t ss_counters_function_attribute(void *function, int attribute);
-/* The range profiler of the current context. false: there is none (yet). */
+/* The range profiler of the current context. Captures are held off. false: there is none (yet). */
 bool ss_counters_ready(enum ss_ranges_by by);
 /* Ends all measurements. */
 void ss_counters_refuse(const struct ss_error *err);

@@ -162,7 +162,7 @@ static bool is_next(const struct launched *launched)
     return ++ss_counters.seen > ss_counters.request.skip;
 }
 
-/* With is_busy. */
+/* With is_busy, while captures are held off. */
 static void begin_range(const struct ss_cupti_callback_data *call, const struct launched *launched)
 {
     struct ss_error err = {0};
@@ -198,10 +198,14 @@ static void begin_launch(int domain, uint32_t function, const struct ss_cupti_ca
     if (!is_wanted(&launched) || atomic_flag_test_and_set(&ss_counters.is_busy)) {
         return;
     }
-    begin_range(call, &launched);
-    if (!is_measuring) {
-        atomic_flag_clear(&ss_counters.is_busy);
+    if (ss_captures_hold_off()) {
+        begin_range(call, &launched);
+        if (is_measuring) {
+            return; /* end_launch allows captures */
+        }
+        ss_captures_allow();
     }
+    atomic_flag_clear(&ss_counters.is_busy);
 }
 
 static void end_launch(void)
@@ -220,6 +224,7 @@ static void end_launch(void)
         ss_fail(&err, SS_E_UNSUPPORTED, "CUPTI did not run the kernel once for each pass");
         ss_counters_refuse(&err);
     }
+    ss_captures_allow();
     atomic_flag_clear(&ss_counters.is_busy);
 }
 

@@ -55,7 +55,7 @@ void ss_counters_on_step(int64_t step)
         return;
     }
     bool was_open = measured.is_open;
-    if (ss_captures_is_any()) { /* a wait for the device would break it */
+    if (!ss_captures_hold_off()) { /* a wait for the device would break the capture */
         measured.is_spoiled = was_open;
         ss_counters.seen++;
         atomic_flag_clear(&ss_counters.is_busy);
@@ -72,5 +72,6 @@ void ss_counters_on_step(int64_t step)
     } else if (was_open) {
         ss_counters.hooks->measures(false);
     }
+    ss_captures_allow();
     atomic_flag_clear(&ss_counters.is_busy);
 }
