@@ -8,7 +8,8 @@
  *
  * Every operation of a group counts, also sends and receives, as the group itself counts them: so
  * the details of a call find its operation. Collectives have numbers of their own, which are the
- * same on all ranks. Any thread.
+ * same on all ranks, unless two threads of a group begin two of them in another order than it was
+ * called in: then these two are mixed up with each other. Any thread.
  */
 #ifndef SS_INJECT_TORCH_COLLECTIVES_H
 #define SS_INJECT_TORCH_COLLECTIVES_H

@@ -8,7 +8,7 @@ import re
 import sys
 
 import pytest
-from busy import unless_busy
+from busy import is_busy, unless, unless_busy
 from conftest import record_ranks
 
 WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "torch_programs.py"
@@ -33,7 +33,8 @@ def run(stepscope, tmp_path):
 
 def check(document, text, part, work=None):
     ranks = document["ranks"]
-    assert (ranks.get("slowest_rank"), ranks.get("slower_in")) == (SLOW, part), text
+    with unless(is_busy()):  # there chance may explain what ranks wait for
+        assert (ranks.get("slowest_rank"), ranks.get("slower_in")) == (SLOW, part), text
     found = {key: ranks[key] for key in WORK if key in ranks}
     assert set(found) == ({work} if work else set()), text
     # The first batches of a rank may come before its recorder.
