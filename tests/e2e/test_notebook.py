@@ -231,7 +231,7 @@ def test_a_cell_is_recorded_and_shown(outputs):
     assert outputs["load"] == [] and outputs["define"] == []
     shown = shown_of(outputs["steps"])
     sentence = text_of(outputs["variable"]).strip()
-    assert re.match(r"A step takes [\d.]+ ms: [67]\d\.\d % forward, [23]\d\.\d % data", sentence), sentence
+    assert re.match(r"A step takes [\d.]+ ms(, with [^:]+)?: [67]\d\.\d % forward, [23]\d\.\d % data", sentence), sentence
     assert sentence in Markup(shown["text/html"]).text and sentence in shown["text/plain"]
     assert f"**{sentence}**" in shown["text/markdown"]
     again = [one.data for one in outputs["again"] if one.output_type == "execute_result"]

@@ -167,13 +167,14 @@ def test_one_signal_does_not_swallow_a_later_one(start, target, tmp_path):
     assert target.says_nothing()
 
 
-def writes_to_stderr(pid):
-    """Whether the process, or a child of it, waits in a write to its stderr."""
+def writer_to_stderr(pid):
+    """Of the process and its children the one that waits in a write to its stderr; None: none."""
     with contextlib.suppress(OSError):
         children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        calls = [pathlib.Path(f"/proc/{one}/syscall").read_text() for one in (pid, *children)]
-        return any(call.startswith("1 0x2 ") for call in calls)
-    return False
+        for one in (pid, *map(int, children)):
+            if pathlib.Path(f"/proc/{one}/syscall").read_text().startswith("1 0x2 "):
+                return one
+    return None
 
 
 def test_interrupting_the_conversion_keeps_recording_and_status(start, target, tmp_path):
@@ -191,9 +192,10 @@ def test_interrupting_the_conversion_keeps_recording_and_status(start, target, t
     target.do("spin", 0.5)
     target.exit(9)
     until(lambda: not is_alive(program), "the program's end")
-    until(lambda: writes_to_stderr(run.pid), "the summary")
+    writer = until(lambda: writer_to_stderr(run.pid), "the summary")
     assert run.poll() is None  # waits for a reader
-    run.send_signal(signal.SIGTERM)  # pending when it is let go of
+    run.send_signal(signal.SIGTERM)
+    until(lambda: not is_alive(writer), "the end of the summary")
     os.close(writing)
     said = b""
     while chunk := os.read(reading, 65536):
