@@ -186,12 +186,28 @@ void ss_procfs_link(pid_t pid, const char *name, struct ss_strbuf *out)
     }
 }
 
-uint64_t ss_procfs_pid_namespace(pid_t pid)
+static uint64_t namespace_of(pid_t pid, const char *kind)
 {
     char path[PATH_BYTES];
     struct stat info;
-    snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)pid, kind);
     return stat(path, &info) == 0 ? (uint64_t)info.st_ino : 0;
+}
+
+uint64_t ss_procfs_pid_namespace(pid_t pid)
+{
+    return namespace_of(pid, "pid");
+}
+
+bool ss_procfs_is_alive(pid_t pid, uint64_t start_time_ticks)
+{
+    struct ss_procfs_stat stat;
+    if (!ss_procfs_stat(pid, 0, &stat) || stat.state == 'Z' || stat.state == 'X') {
+        return false;
+    }
+    uint64_t its_time = namespace_of(pid, "time"); /* 0: not readable, of another user */
+    return stat.start_time_ticks == start_time_ticks ||
+           (its_time != 0 && its_time != namespace_of(getpid(), "time"));
 }
 
 pid_t ss_procfs_last_pid(int loadavg_fd)

@@ -43,6 +43,9 @@ bool ss_procfs_environment(pid_t pid, const char *name, char *value, size_t size
 char *ss_procfs_environment_block(pid_t pid, size_t *length);
 void ss_procfs_link(pid_t pid, const char *name, struct ss_strbuf *out); /* exe, cwd, … */
 uint64_t ss_procfs_pid_namespace(pid_t pid);                             /* inode; 0 unknown */
+/* Whether the process that had this id and start time lives. If the one that has the id is in
+ * another time namespace, which shifts start times, its id decides. */
+bool ss_procfs_is_alive(pid_t pid, uint64_t start_time_ticks);
 
 /* The newest task id allocated in our pid namespace (/proc/loadavg); 0: unknown. */
 pid_t ss_procfs_last_pid(int loadavg_fd);

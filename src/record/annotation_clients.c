@@ -25,13 +25,6 @@
 /* Another recorder counts as dead after this time without a heartbeat. */
 static const uint64_t recorder_timeout_ns = UINT64_C(5000000000);
 
-bool ss_client_process_is_alive(pid_t pid, uint64_t start_time_ticks)
-{
-    struct ss_procfs_stat stat;
-    return ss_procfs_stat(pid, 0, &stat) && stat.start_time_ticks == start_time_ticks &&
-           stat.state != 'Z' && stat.state != 'X';
-}
-
 void ss_annotations_note(struct ss_record_annotations *annotations, uint32_t process_ref,
                          const char *kind, const char *text, uint64_t now_ns)
 {
@@ -237,7 +230,7 @@ static struct ss_recorded_process *process_of(struct ss_record_annotations *anno
                                            .parent_pid = header->parent_pid,
                                            .start_time_ticks = start_time_ticks,
                                            .is_alive =
-                                               ss_client_process_is_alive(pid, start_time_ticks)};
+                                               ss_procfs_is_alive(pid, start_time_ticks)};
     return ss_process_table_process(annotations->processes, &identity, is_ours);
 }
 

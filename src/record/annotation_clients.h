@@ -105,7 +105,6 @@ struct ss_record_annotations {
 
 /* --- annotation_clients.c --------------------------------------------------------------------- */
 
-bool ss_client_process_is_alive(pid_t pid, uint64_t start_time_ticks);
 void ss_annotations_note(struct ss_record_annotations *annotations, uint32_t process_ref,
                          const char *kind, const char *text, uint64_t now_ns);
 struct ss_record_client *ss_annotations_client(const struct ss_record_annotations *annotations,

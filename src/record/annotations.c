@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/pages.h"
+#include "platform/procfs.h"
 #include "record/annotation_clients.h"
 #include "record/annotation_tracks.h"
 #include "record/process_table.h"
@@ -217,7 +218,7 @@ static void notify_end(struct ss_record_annotations *annotations)
     for (size_t i = 0; i < annotations->clients.count; i++) {
         struct ss_record_client *client = annotations->clients.data[i];
         if (!client->is_dead && client->sealed_path[0] != '\0' &&
-            ss_client_process_is_alive(client->pid, client->start_time_ticks)) {
+            ss_procfs_is_alive(client->pid, client->start_time_ticks)) {
             append_notice(client->sealed_path, end, sizeof end - 1);
         }
     }
@@ -304,7 +305,7 @@ void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64
     for (size_t i = 0; i < annotations->clients.count; i++) {
         struct ss_record_client *client = annotations->clients.data[i];
         ss_client_end(client, now_ns,
-                      !ss_client_process_is_alive(client->pid, client->start_time_ticks));
+                      !ss_procfs_is_alive(client->pid, client->start_time_ticks));
     }
     ss_annotations_finish_windows(annotations);
     note_missing(annotations, now_ns);

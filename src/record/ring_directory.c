@@ -26,13 +26,6 @@ enum {
     MOST_NAME_BYTES = 48 /* of a file that programs create */
 };
 
-static bool is_alive(pid_t pid, uint64_t start_time_ticks)
-{
-    struct ss_procfs_stat stat;
-    return ss_procfs_stat(pid, 0, &stat) && stat.start_time_ticks == start_time_ticks &&
-           stat.state != 'Z' && stat.state != 'X';
-}
-
 static bool has_suffix(const char *name, const char *suffix)
 {
     size_t length = strlen(name), wanted = strlen(suffix);
@@ -52,7 +45,7 @@ static bool has_live_reader(const char *name)
         return false;
     }
     snprintf(ring, sizeof ring, "%.*s" SS_RING_FILE_SUFFIX, (int)(length - suffix), name);
-    return ss_ring_file_parse_name(ring, &pid, &start) && is_alive(pid, start);
+    return ss_ring_file_parse_name(ring, &pid, &start) && ss_procfs_is_alive(pid, start);
 }
 
 static void remove_directory(const char *directory)
@@ -80,7 +73,7 @@ static void move_live_rings(const char *directory, const char *user_directory)
         char from[PATH_BYTES], to[PATH_BYTES];
         pid_t pid;
         uint64_t start;
-        if (ss_ring_file_parse_name(entry->d_name, &pid, &start) && is_alive(pid, start)) {
+        if (ss_ring_file_parse_name(entry->d_name, &pid, &start) && ss_procfs_is_alive(pid, start)) {
             int length = snprintf(from, sizeof from, "%s/%s", directory, entry->d_name);
             snprintf(to, sizeof to, "%s/%s", user_directory, entry->d_name);
             if (length > 0 && (size_t)length < sizeof from && access(to, F_OK) != 0) {
@@ -115,7 +108,7 @@ static void sweep(const char *user_directory)
         pid_t pid;
         uint64_t start;
         bool is_directory = entry->d_name[0] == 'r';
-        if (!parse_owner(entry->d_name, is_directory, &pid, &start) || is_alive(pid, start)) {
+        if (!parse_owner(entry->d_name, is_directory, &pid, &start) || ss_procfs_is_alive(pid, start)) {
             continue;
         }
         snprintf(path, sizeof path, "%s/%s", user_directory, entry->d_name);

@@ -5,6 +5,7 @@ and so are ranks that began one after the other."""
 import csv
 import io
 import json
+import os
 import subprocess
 import time
 
@@ -12,6 +13,7 @@ import pytest
 from busy import unless_busy
 from interpreters import WORKLOADS
 
+AHEAD = ["unshare", "--time", "--monotonic", "1000", "--boottime", "1000"]
 SPIN = "import time\nend = time.time() + 0.3\nwhile time.time() < end:\n    sum(range(1000))\n"
 
 
@@ -104,13 +106,12 @@ def first_stacks(events):
 
 def test_a_time_namespace_has_its_own_clock(stepscope, python, tmp_path):
     """Its monotonic clock is 1,000 s ahead; the wall clock of the machine aligns both."""
-    ahead = ["unshare", "--time", "--monotonic", "1000", "--boottime", "1000"]
-    if subprocess.run([*ahead, "true"], capture_output=True).returncode != 0:
+    if subprocess.run([*AHEAD, "true"], capture_output=True).returncode != 0:
         pytest.skip("no time namespace can be created here")
     folder = tmp_path / "traces"
     folder.mkdir()
     began = time.monotonic()
-    for name, prefix in (("a", []), ("b", ahead)):
+    for name, prefix in (("a", []), ("b", AHEAD)):
         subprocess.run([*prefix, stepscope, "record", "-q", "-o", folder / f"{name}.pftrace", "--",
                         python, "-S", "-c", SPIN], check=True)
     lasted = time.monotonic() - began
@@ -124,6 +125,24 @@ def test_a_time_namespace_has_its_own_clock(stepscope, python, tmp_path):
     clock = inputs[1]["clock"]
     assert clock["mapping"] == "shared wall clock" and 0 < clock["error_ns"] < 10_000_000
     assert -1001e9 < clock["shift_ns"] < -999e9
+
+
+def test_a_recorder_in_another_time_namespace_leaves_others_alone(stepscope, target, tmp_path, package):
+    """There the start times of processes are shifted: a recorder that lives is none that was killed."""
+    if subprocess.run([*AHEAD, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no time namespace can be created here")
+    trace = tmp_path / "first.pftrace"
+    first = subprocess.Popen([stepscope, "record", "-q", "-o", trace, "--", *target.command],
+                             env={**os.environ, "PYTHONPATH": str(package)})
+    target.ready()
+    subprocess.run([*AHEAD, stepscope, "record", "-q", "-o", tmp_path / "second.pftrace", "--", "true"],
+                   check=True, capture_output=True)
+    target.do("mark", "after")
+    target.exit()
+    assert first.wait(timeout=120) == 0
+    out = tmp_path / "first.json"
+    stepscope("export", "--to", "chrome", "-o", out, trace)
+    assert "after" in [event.get("name") for event in json.loads(out.read_text())["traceEvents"]]
 
 
 def test_perfetto_compat_of_a_folder(stepscope, windows, tmp_path):
