@@ -304,8 +304,7 @@ void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64
     }
     for (size_t i = 0; i < annotations->clients.count; i++) {
         struct ss_record_client *client = annotations->clients.data[i];
-        ss_client_end(client, now_ns,
-                      !ss_procfs_is_alive(client->pid, client->start_time_ticks));
+        ss_client_end(client, now_ns, !ss_procfs_is_alive(client->pid, client->start_time_ticks));
     }
     ss_annotations_finish_windows(annotations);
     note_missing(annotations, now_ns);

@@ -73,7 +73,8 @@ static void move_live_rings(const char *directory, const char *user_directory)
         char from[PATH_BYTES], to[PATH_BYTES];
         pid_t pid;
         uint64_t start;
-        if (ss_ring_file_parse_name(entry->d_name, &pid, &start) && ss_procfs_is_alive(pid, start)) {
+        if (ss_ring_file_parse_name(entry->d_name, &pid, &start) &&
+            ss_procfs_is_alive(pid, start)) {
             int length = snprintf(from, sizeof from, "%s/%s", directory, entry->d_name);
             snprintf(to, sizeof to, "%s/%s", user_directory, entry->d_name);
             if (length > 0 && (size_t)length < sizeof from && access(to, F_OK) != 0) {
@@ -108,7 +109,8 @@ static void sweep(const char *user_directory)
         pid_t pid;
         uint64_t start;
         bool is_directory = entry->d_name[0] == 'r';
-        if (!parse_owner(entry->d_name, is_directory, &pid, &start) || ss_procfs_is_alive(pid, start)) {
+        if (!parse_owner(entry->d_name, is_directory, &pid, &start) ||
+            ss_procfs_is_alive(pid, start)) {
             continue;
         }
         snprintf(path, sizeof path, "%s/%s", user_directory, entry->d_name);
