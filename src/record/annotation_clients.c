@@ -229,8 +229,7 @@ static struct ss_recorded_process *process_of(struct ss_record_annotations *anno
     struct ss_process_identity identity = {.pid = pid,
                                            .parent_pid = header->parent_pid,
                                            .start_time_ticks = start_time_ticks,
-                                           .is_alive =
-                                               ss_procfs_is_alive(pid, start_time_ticks)};
+                                           .is_alive = ss_procfs_is_alive(pid, start_time_ticks)};
     return ss_process_table_process(annotations->processes, &identity, is_ours);
 }
 
