@@ -2,9 +2,11 @@
 #include "inject/cupti/captures.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "annot/stamp.h"
 #include "base/alloc.h"
 #include "inject/cupti/texts.h"
 
@@ -28,6 +30,7 @@ static uint8_t call_of[DOMAINS][MOST_FUNCTIONS];
 static atomic_int open_captures;
 /* Held by who waits for the device. A capture counts as open before its thread takes this lock. */
 static pthread_mutex_t held_off = PTHREAD_MUTEX_INITIALIZER;
+static const uint64_t longest_wait_ns = UINT64_C(10000000000);
 
 /* Within a call of this thread that launches a kernel: its symbol, and the domain of the call; that
  * of the runtime may have one of the driver within. */
@@ -250,6 +253,20 @@ static void on_launch(int domain, bool enters, const char *symbol)
     }
 }
 
+/* Who holds captures off has not seen this one. The end of a launch passes unobserved if callbacks
+ * were switched off meanwhile: no program waits for it without end. */
+static void wait_until_allowed(void)
+{
+    uint64_t end_ns = ss_stamp_monotonic_ns() + longest_wait_ns;
+    while (pthread_mutex_trylock(&held_off) != 0) {
+        if (ss_stamp_monotonic_ns() > end_ns) {
+            return;
+        }
+        sched_yield();
+    }
+    pthread_mutex_unlock(&held_off);
+}
+
 void ss_captures_on_call(int domain, uint32_t function, const struct ss_cupti_callback_data *call)
 {
     enum call kind = call_at(domain, function);
@@ -267,8 +284,7 @@ void ss_captures_on_call(int domain, uint32_t function, const struct ss_cupti_ca
         /* From before the capture begins, for other threads. */
         atomic_fetch_add_explicit(&open_captures, enters ? 1 : -1, memory_order_acq_rel);
         if (enters) {
-            pthread_mutex_lock(&held_off); /* who holds captures off has not seen this one */
-            pthread_mutex_unlock(&held_off);
+            wait_until_allowed();
         }
     } else if (!enters) {
         on_return(kind, call, result);

@@ -37,7 +37,8 @@ void ss_captures_on_call(int domain, uint32_t function, const struct ss_cupti_ca
 void ss_captures_on_resource(uint32_t function, const struct ss_cupti_resource_data *data);
 bool ss_captures_is_any(void);
 /* From here to ss_captures_allow, which the same thread calls, a thread that begins a capture
- * waits: the device may be waited for. false: a capture is open; nothing is held off. */
+ * waits (10 s at most): the device may be waited for. false: a capture is open; nothing is held
+ * off. */
 bool ss_captures_hold_off(void);
 void ss_captures_allow(void);
 /* The executable graph that a call launches; NULL: it launches none. */
