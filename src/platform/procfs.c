@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,7 +203,10 @@ uint64_t ss_procfs_pid_namespace(pid_t pid)
 bool ss_procfs_is_alive(pid_t pid, uint64_t start_time_ticks)
 {
     struct ss_procfs_stat stat;
-    if (!ss_procfs_stat(pid, 0, &stat) || stat.state == 'Z' || stat.state == 'X') {
+    if (!ss_procfs_stat(pid, 0, &stat)) { /* also where no file can be opened any more */
+        return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
+    }
+    if (stat.state == 'Z' || stat.state == 'X') {
         return false;
     }
     uint64_t its_time = namespace_of(pid, "time"); /* 0: not readable, of another user */

@@ -169,7 +169,8 @@ def test_raw_is_what_py_spy_writes(stepscope, python, tmp_path):
     if sys.version_info < (3, 11):
         hot = hot.replace("Worker.run", "run")
     assert abs(ours[hot] / sum(ours.values()) - theirs[hot] / sum(theirs.values())) < 0.2
-    large = {stack for stack, count in theirs.items() if count >= 10 and stack.strip()}
+    # On a busy machine also what imports do before the program has that many samples.
+    large = {stack for stack, count in theirs.items() if count >= 10 and stack.startswith("<module> (s.py")}
     assert large <= set(ours)
 
 
