@@ -103,7 +103,11 @@ static void add_domain(struct ss_host_energy *part, const struct ss_source_setup
 {
     struct domain domain = {.group = {.sink = &setup->metrics, .subject = SS_METRICS_OTHER}};
     char path[PATH_BYTES], most[NAME_BYTES];
-    snprintf(domain.folder, sizeof domain.folder, "%s", folder);
+    size_t length = strlen(folder);
+    if (length >= sizeof domain.folder) { /* the kernel's names are short: "intel-rapl:0:1" */
+        return;
+    }
+    memcpy(domain.folder, folder, length + 1);
     folder_of(setup, folder, path);
     if (ss_polled_file_open(&domain.file, path, "energy_uj") != 0) {
         return;
