@@ -155,6 +155,11 @@ static void test_same_key(void **state)
 }
 
 /* Whatever names or calls something: nothing of it runs, and the message says where it is. */
+#define CODE(text, message)                                                                        \
+    {                                                                                              \
+        (text), sizeof(text) - 1, (message)                                                        \
+    }
+
 static void test_code(void **state)
 {
     static const struct {
@@ -162,22 +167,22 @@ static void test_code(void **state)
         size_t length;
         const char *message;
     } pickles[] = {
-        {"\x80\x02"
-         "cos\nsystem\nX\x01\0\0\0x\x85R.",
-         24, "byte 2: this pickle runs code (GLOBAL)"},
-        {"\x80\x04\x8c\x02os\x8c\x06system\x93.", 16,
-         "byte 14: this pickle runs code (STACK_GLOBAL)"},
-        {"\x80\x02N)R.", 6, "byte 4: this pickle runs code (REDUCE)"},
-        {"\x80\x02N}b.", 6, "byte 4: this pickle runs code (BUILD)"},
-        {"\x80\x02(ios\nsystem\n.", 15, "byte 3: this pickle runs code (INST)"},
-        {"\x80\x02(No.", 6, "byte 4: this pickle runs code (OBJ)"},
-        {"\x80\x02N)\x81.", 6, "byte 4: this pickle runs code (NEWOBJ)"},
-        {"\x80\x04N)}\x92.", 7, "byte 5: this pickle runs code (NEWOBJ_EX)"},
-        {"\x80\x02\x82\x01.", 5, "byte 2: this pickle runs code (EXT1)"},
-        {"\x80\x02"
-         "P1\n.",
-         6, "byte 2: this pickle runs code (PERSID)"},
-        {"\x80\x02NQ.", 5, "byte 3: this pickle runs code (BINPERSID)"},
+        CODE("\x80\x02"
+             "cos\nsystem\nX\x01\0\0\0x\x85R.",
+             "byte 2: this pickle runs code (GLOBAL)"),
+        CODE("\x80\x04\x8c\x02os\x8c\x06system\x93.",
+             "byte 14: this pickle runs code (STACK_GLOBAL)"),
+        CODE("\x80\x02N)R.", "byte 4: this pickle runs code (REDUCE)"),
+        CODE("\x80\x02N}b.", "byte 4: this pickle runs code (BUILD)"),
+        CODE("\x80\x02(ios\nsystem\n.", "byte 3: this pickle runs code (INST)"),
+        CODE("\x80\x02(No.", "byte 4: this pickle runs code (OBJ)"),
+        CODE("\x80\x02N)\x81.", "byte 4: this pickle runs code (NEWOBJ)"),
+        CODE("\x80\x04N)}\x92.", "byte 5: this pickle runs code (NEWOBJ_EX)"),
+        CODE("\x80\x02\x82\x01.", "byte 2: this pickle runs code (EXT1)"),
+        CODE("\x80\x02"
+             "P1\n.",
+             "byte 2: this pickle runs code (PERSID)"),
+        CODE("\x80\x02NQ.", "byte 3: this pickle runs code (BINPERSID)"),
     };
     (void)state;
     for (size_t i = 0; i < sizeof pickles / sizeof *pickles; i++) {
