@@ -142,6 +142,10 @@ typedef struct stepscope_runtime {
     /* Adds the hits and ticks of a line of a function since the last call. Returns 0 if they were
      * not recorded; the caller may pass them again. */
     int (*line)(stepscope_name function, uint32_t line, uint64_t hits, uint64_t ticks);
+    /* Before a recorder attaches to this process: makes its ring file again if there is none, or if
+     * another program has deleted it. Returns 1 if there is one then, 0 if none can be made, -1 if
+     * it was deleted after a recording had used it. */
+    int (*prepare)(void);
 } stepscope_runtime;
 
 #if defined(STEPSCOPE_LINKED) || defined(STEPSCOPE_BUILDING)

@@ -80,6 +80,10 @@ static int no_flush(uint32_t timeout_ms)
     (void)timeout_ms;
     return -1;
 }
+static int no_preparation(void)
+{
+    return 0;
+}
 
 /* Only these functions are called without a check of the gate. */
 static const stepscope_runtime no_runtime = {.size = sizeof(stepscope_runtime),
@@ -96,7 +100,8 @@ static const stepscope_runtime no_runtime = {.size = sizeof(stepscope_runtime),
                                              .sealed = no_sealed,
                                              .flush = no_flush,
                                              .function = no_function,
-                                             .ticks = no_ticks};
+                                             .ticks = no_ticks,
+                                             .prepare = no_preparation};
 
 const stepscope_runtime *ss_runtime = &no_runtime;
 const uint32_t *ss_gate = &nothing_recorded;
@@ -455,6 +460,14 @@ static PyObject *is_recording(PyObject *module, PyObject *unused)
     return PyBool_FromLong((__atomic_load_n(ss_own_gate, __ATOMIC_RELAXED) & STEPSCOPE_ANY) != 0);
 }
 
+/* _prepare() → 1: a recorder can attach; 0: no ring file can be made; -1: it was deleted. */
+static PyObject *prepare(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyLong_FromLong(ss_runtime->prepare());
+}
+
 /* _wrap(function, range): for stepscope._decorate. */
 static PyObject *wrap(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -501,6 +514,7 @@ static PyMethodDef methods[] = {
      "\"optimizer\",\n\"communication\"), the one before ends. None: no phase."},
     {"enabled", enabled, METH_NOARGS, "enabled()\n--\n\nWhether this process is being recorded."},
     {"_is_recording", is_recording, METH_NOARGS, NULL},
+    {"_prepare", prepare, METH_NOARGS, NULL},
     {"_counter", counter, METH_VARARGS, NULL},
     {"_count", FAST(count_value), METH_FASTCALL, NULL},
     {"_flow_new", flow_new, METH_NOARGS, NULL},

@@ -279,8 +279,7 @@ class RecordTool(ProfilerWrapper):
                  "complete when it ends")
             return False
         for line in recorder.last_messages():
-            text = line[len("stepscope record: "):] if line.startswith("stepscope record: ") \
-                else line
+            text = re.sub(r"^stepscope( record)?: ", "", line)
             if text.startswith("no window was recorded") and self._follows:
                 text = _why_no_window(self._schedule)
             warn(text)

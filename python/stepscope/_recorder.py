@@ -8,6 +8,7 @@ import signal
 import time
 
 from . import _stepscope, program
+from ._tools import warn
 
 _START_S = 20  # for a busy machine; normally about ten milliseconds
 _LEFT_S = 5
@@ -15,6 +16,12 @@ _STOP_S = 120  # writing out what is in memory; converting long recordings to JS
 # Variables of the recording that this program is part of: not for its own recorder.
 _OUTER_VARIABLES = ("STEPSCOPE_RECORDING", "STEPSCOPE_RINGS", "STEPSCOPE_SCHEDULE", "LD_PRELOAD")
 _ours = None  # the one that records this process
+
+
+# By what _prepare() returns.
+_NO_RING = {
+    0: "no ring file can be made in /dev/shm, $XDG_RUNTIME_DIR, /tmp or $TMPDIR; run: stepscope doctor",
+    -1: "the ring file of this process was deleted; start this program again"}
 
 
 class NoRecorder(Exception):
@@ -33,7 +40,11 @@ class Recorder:
             path = program()
         except FileNotFoundError as error:
             raise NoRecorder(str(error)) from None
-        _stepscope._sealed(0, 0)  # a forked child without events has no ring yet
+        ring = _stepscope._prepare()
+        self._is_deletion_reported = ring < 0
+        if ring != 1:
+            warn("only samples are recorded, no annotations, steps or operators: "
+                 + _NO_RING[ring])
         self.owner = os.getpid()
         self._messages = _file_in_memory()
         self._read_bytes = 0
@@ -49,12 +60,12 @@ class Recorder:
             os.close(self._messages)
             raise NoRecorder(f"cannot start {path}: {error.strerror}") from None
         _ours = self
-        self._wait_until_it_records()
+        self._wait_until_it_records(has_ring=ring == 1)
 
-    def _wait_until_it_records(self):
+    def _wait_until_it_records(self, has_ring):
         begin = time.monotonic()
         # After an ended recording, the annotations are in a directory that no recorder reads.
-        patience = 1 if "STEPSCOPE_RINGS" in os.environ else _START_S
+        patience = _START_S if has_ring and "STEPSCOPE_RINGS" not in os.environ else 1
         pause_ms = 1
         while not _stepscope._is_recording():
             if self._ends_within(pause_ms):
@@ -127,7 +138,9 @@ class Recorder:
         return [line for line in text.decode("utf-8", "replace").splitlines() if line.strip()]
 
     def _close(self):
-        self._last_messages = self.messages()
+        self._last_messages = [
+            line for line in self.messages()
+            if not (self._is_deletion_reported and f"the ring file of process {self.owner} " in line)]
         self.forget()
 
     def last_messages(self):

@@ -216,6 +216,12 @@ bool ss_process_ensure(void)
     return ss_process_state->has_file;
 }
 
+int ss_process_prepare(void)
+{
+    (void)ss_process_ensure();
+    return ss_process_make_file_again();
+}
+
 /* --- the recorder ---------------------------------------------------------------------------- */
 
 void ss_process_check_heartbeat(void)

@@ -35,6 +35,10 @@ void ss_process_unlock(void);
 /* With the lock held: ensures that the state belongs to this process; creates the file of a forked
  * child. false: no ring file. */
 bool ss_process_ensure(void);
+/* With the lock held: as ss_process_ensure, and makes the file again if none could be made so far
+ * or if another program has deleted it. 1: there is a ring file; 0: none can be made; -1: deleted,
+ * and rings are mapped from it. */
+int ss_process_prepare(void);
 
 /* With the lock held: a reused or new ring for the calling thread. NULL: no room. */
 struct ss_ring_thread *ss_process_acquire_ring(int32_t tid, uint32_t *slots_log2,

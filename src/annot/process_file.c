@@ -276,7 +276,7 @@ static void report_unrecorded(void)
     close(fd);
 }
 
-static void close_gate_permanently(void)
+static void close_gate(void)
 {
     report_unrecorded();
     (void)mmap(ss_process_header, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE,
@@ -307,12 +307,30 @@ static void choose_user_folder(void)
     }
 }
 
+static bool publish_file(uint64_t start_time, const struct ss_ring_header *filled)
+{
+    int fd =
+        ss_process_inherited.folder[0] != '\0' && start_time != 0 ? create_file(start_time) : -1;
+    if (fd < 0) {
+        return false;
+    }
+    bool is_mapped = map_header(fd, filled);
+    if (!is_mapped) {
+        unlink(ss_process_state->path);
+    }
+    close(fd);
+    if (is_mapped) {
+        notify_recorder();
+    }
+    return is_mapped;
+}
+
 void ss_process_make_file(void)
 {
     struct ss_ring_header filled = {0};
     int32_t parent_pid = 0;
     if (ss_process_is_confined()) { /* a child of a confined process is confined too */
-        close_gate_permanently();
+        close_gate();
         return;
     }
     uint64_t start_time = read_start_time(&parent_pid);
@@ -331,19 +349,39 @@ void ss_process_make_file(void)
                SS_RING_LINE_BYTES);
     }
     fill_header(&filled, start_time, parent_pid);
-    int fd =
-        ss_process_inherited.folder[0] != '\0' && start_time != 0 ? create_file(start_time) : -1;
-    if (fd >= 0 && !map_header(fd, &filled)) {
-        unlink(ss_process_state->path);
+    if (!publish_file(start_time, &filled)) {
+        close_gate();
+    }
+}
+
+int ss_process_make_file_again(void)
+{
+    struct ss_ring_header filled = {0};
+    int32_t parent_pid = 0;
+    int fd = ss_process_reopen_file();
+    if (fd >= 0) {
         close(fd);
-        fd = -1;
+        return 1;
     }
-    if (fd < 0) {
-        close_gate_permanently();
-        return;
+    if (ss_process_is_confined() || ss_process_inherited.is_duplicate ||
+        ss_process_count_filters() != ss_process_inherited.filters ||
+        ss_process_inherited.folder[0] == '\0') {
+        return 0;
     }
-    close(fd);
-    notify_recorder();
+    if (ss_process_state->directory != NULL || ss_process_inherited.is_recorder_folder) {
+        return ss_process_state->has_file ? -1 : 0;
+    }
+    choose_user_folder(); /* the folder may be gone too */
+    uint64_t start_time = read_start_time(&parent_pid);
+    ss_process_state->has_file = false;
+    /* Facts, steps and the schedule of the program so far. */
+    memcpy((char *)&filled, (char *)ss_process_header, sizeof filled);
+    int64_t step = atomic_load(&filled.step), epoch = atomic_load(&filled.epoch);
+    fill_header(&filled, start_time, parent_pid);
+    atomic_store(&filled.magic, 0); /* map_header publishes it */
+    atomic_store(&filled.step, step);
+    atomic_store(&filled.epoch, epoch);
+    return ss_process_inherited.folder[0] != '\0' && publish_file(start_time, &filled) ? 1 : 0;
 }
 
 void ss_process_choose_folder(void)

@@ -50,6 +50,8 @@ bool ss_process_is_confined(void);
 void ss_process_choose_folder(void);
 /* Creates and maps the file; without one, closes the gate for the life of the process. */
 void ss_process_make_file(void);
+/* ss_process_prepare, for a process whose state is its own. */
+int ss_process_make_file_again(void);
 /* Opens the ring file by name each time: a program may close descriptors that it did not open. When
  * a recorder was killed, the next recorder moves the file to the user's folder. */
 int ss_process_reopen_file(void);

@@ -142,6 +142,17 @@ static int line(stepscope_name function_name, uint32_t number, uint64_t hits, ui
                               ss_ring_head_word(SS_RING_LINE, 2, 0, 0, function_name), more, 2);
 }
 
+static int prepare(void)
+{
+    struct ss_thread_quiet quiet;
+    int outcome = 0;
+    if (ss_thread_enter(&quiet)) {
+        outcome = ss_process_prepare();
+        ss_thread_leave(&quiet);
+    }
+    return outcome;
+}
+
 /* --- threads, facts --------------------------------------------------------------------------- */
 
 static void thread_name(const char *text)
@@ -191,7 +202,8 @@ static stepscope_runtime runtime = {.size = sizeof runtime,
                                     .flush = ss_flush_wait,
                                     .function = function,
                                     .ticks = ticks,
-                                    .line = line};
+                                    .line = line,
+                                    .prepare = prepare};
 
 /* Runs before the constructors of code that uses the library. */
 __attribute__((constructor(101))) static void on_load(void)

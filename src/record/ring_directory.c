@@ -278,7 +278,8 @@ void ss_ring_directory_probe(char path[SS_RING_DIRECTORY_REASON_BYTES],
 
 /* --- the directory of a running process ------------------------------------------------------ */
 
-/* The directory of the ring file that the process has mapped; "": it maps none. */
+/* The directory of the ring file that the process has mapped; "": it maps none. Warns where the
+ * file is gone: the process writes to it, and nobody can open it any more. */
 static void find_mapped(pid_t pid, char path[SS_RING_PATH_BYTES])
 {
     struct ss_maps maps;
@@ -293,6 +294,12 @@ static void find_mapped(pid_t pid, char path[SS_RING_PATH_BYTES])
         if (name != NULL && name - file < SS_RING_PATH_BYTES &&
             ss_ring_file_parse_name(name + 1, &owner, &start)) {
             snprintf(path, SS_RING_PATH_BYTES, "%.*s", (int)(name - file), file);
+            if (maps.maps[i].is_deleted) {
+                ss_log(SS_WARN, "record",
+                       "the ring file of process %d was deleted: only samples are recorded, no "
+                       "annotations, steps or operators; start the program again",
+                       (int)pid);
+            }
         }
     }
     ss_maps_fini(&maps);

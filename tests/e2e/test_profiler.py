@@ -856,6 +856,59 @@ def test_the_example_records_itself(run, torch_python):
             "data"} <= set(ranges)
 
 
+DELETE = """
+import glob
+def delete():
+    files = [path for root in ("/dev/shm", os.environ.get("XDG_RUNTIME_DIR", "/tmp"), "/tmp")
+             for path in glob.glob(f"{root}/stepscope-{os.getuid()}-*/{os.getpid()}.*.ring")]
+    for path in files: os.unlink(path)
+    return len(files)
+stepscope.step(41)
+"""
+
+
+def test_a_ring_file_that_something_deleted_is_made_again(run):
+    """As a cluster's clean-up of /dev/shm does; what the program had said before stays known."""
+    done = run(DELETE + """
+assert delete() == 1
+for _ in range(2):
+    with Profiler():
+        step()
+        step()
+""")
+    assert done.stderr == ""
+    first, second = sorted(run.files(), key=lambda path: path.stat().st_mtime_ns)
+    assert "inner" in run.ranges(first) and "inner" in run.ranges(second)
+    numbers = [[row["step"] for row in run.ranges(path, "step")[None]] for path in (first, second)]
+    assert numbers == [[42], [44]], numbers
+
+
+def test_a_deleted_ring_file_in_use_is_named(run):
+    """Its threads write to it, so that it cannot be replaced: the recording says what it lacks."""
+    done = run(DELETE + """
+with Profiler(): step()
+assert delete() == 1
+with Profiler(): step()
+""")
+    assert done.stderr.splitlines() == [
+        "stepscope: only samples are recorded, no annotations, steps or operators: the ring file of "
+        "this process was deleted; start this program again"]
+    first, second = sorted(run.files(), key=lambda path: path.stat().st_mtime_ns)
+    assert "inner" in run.ranges(first) and run.ranges(second) == {}
+
+
+def test_a_recorder_that_attaches_names_a_deleted_ring_file(run, tmp_path):
+    with subprocess.Popen(run.command(DELETE + """
+print(delete(), flush=True)
+sys.stdin.read()
+"""), cwd=tmp_path, env=run.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        assert program.stdout.readline() == b"1\n"
+        done = run.stepscope("record", "--pid", program.pid, "-d", "0.3", "-o", tmp_path / "t.pftrace")
+        program.stdin.close()
+    assert (f"the ring file of process {program.pid} was deleted: only samples are recorded, no "
+            "annotations, steps or operators; start the program again") in done.stderr
+
+
 def test_each_recording_of_torch_is_complete(stepscope, package, tmp_path):
     """Facts, steps and FLOPs are in each, independent of earlier recordings; options
     count from the recording on that they were given for."""
