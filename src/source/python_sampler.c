@@ -161,11 +161,20 @@ static void list_tasks(struct ss_python_sampler *sampler)
 
 /* --- Python threads -------------------------------------------------------------------------- */
 
+/* Its stack is read at the next poll, even if the thread does not move until then. */
+static void forget_stack(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry)
+{
+    ss_sampler_flush_entry(sampler, entry); /* with its stack so far */
+    ss_sampler_unpark(sampler, entry);
+    entry->has_sample = false;
+}
+
 static void forget_python_thread(void *context, struct ss_python_thread *thread)
 {
     struct ss_python_sampler *sampler = context;
     struct ss_sampler_entry *entry = thread->user;
     if (entry != NULL) {
+        forget_stack(sampler, entry);
         entry->python = NULL;
         entry->poll_tick = sampler->ticks;
         entry->poll_still = sampler->still_ticks;
@@ -192,6 +201,7 @@ static struct ss_sampler_entry *add_python_entry(struct ss_python_sampler *sampl
                                                  struct ss_sampler_entry *same_tid)
 {
     if (same_tid != NULL && same_tid->python == NULL) {
+        forget_stack(sampler, same_tid); /* it was polled before its thread state was known */
         return same_tid;
     }
     /* Several interpreters on one kernel thread: one entry each, with the same task state. */
