@@ -66,21 +66,39 @@ static bool is_outside(struct cursor *cursor, const struct ss_step *step)
     return (is_followed || follows) && !cursor->records;
 }
 
+/* A process's steps that were recorded. If none of them is in the steady state, they are what there
+ * is: the outliers, else the warm-up. Returns how many are in the steady state then. */
+static size_t settle(struct ss_step *steps, size_t count, struct cursor *cursor)
+{
+    size_t recorded[SS_STEP_OUTSIDE + 1] = {0};
+    struct cursor counting = *cursor;
+    for (size_t i = 0; i < count; i++) {
+        recorded[steps[i].kind] += !is_outside(&counting, &steps[i]);
+    }
+    enum ss_step_kind kind = recorded[SS_STEP_STEADY] > 0 ? SS_STEP_STEADY : SS_STEP_OUTLIER;
+    for (size_t i = 0; i < count; i++) {
+        bool settles = !is_outside(cursor, &steps[i]) && steps[i].kind == kind;
+        steps[i].kind = settles ? SS_STEP_STEADY : steps[i].kind;
+    }
+    return recorded[kind];
+}
+
 void ss_window_steps_mark(struct ss_step_summary *summary, const struct ss_model *model)
 {
     struct edges edges = {0};
     collect(model, &edges);
-    struct cursor counting = {.edges = &edges}, marking = {.edges = &edges};
-    size_t left = 0;
-    for (size_t i = 0; i < summary->steps.count && edges.count > 0; i++) {
-        const struct ss_step *step = &summary->steps.data[i];
-        bool outside = is_outside(&counting, step);
-        left += step->kind == SS_STEP_STEADY && !outside;
+    struct ss_step *steps = summary->steps.data;
+    struct cursor settling = {.edges = &edges}, marking = {.edges = &edges};
+    size_t left = 0, count = edges.count > 0 ? summary->steps.count : 0;
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && steps[end].process == steps[first].process;) {
+            end++;
+        }
+        left += settle(steps + first, end - first, &settling);
     }
-    for (size_t i = 0; i < summary->steps.count && left > 0; i++) {
-        struct ss_step *step = &summary->steps.data[i];
-        bool outside = is_outside(&marking, step);
-        step->kind = outside && step->kind != SS_STEP_CUT ? SS_STEP_OUTSIDE : step->kind;
+    for (size_t i = 0; i < count && left > 0; i++) {
+        bool outside = is_outside(&marking, &steps[i]) && steps[i].kind != SS_STEP_CUT;
+        steps[i].kind = outside ? SS_STEP_OUTSIDE : steps[i].kind;
     }
     ss_vec_fini(&edges);
 }

@@ -8,8 +8,9 @@
 
 #include "analysis/steps.h"
 
-/* Marks steps SS_STEP_OUTSIDE, except cut ones, in processes that followed a schedule; not where no
- * steady-state step would be left. Called by ss_step_summary_init only. */
+/* Marks steps SS_STEP_OUTSIDE, except cut ones, in processes that followed a schedule. Where a
+ * process recorded no steady-state step, its recorded outliers count as such; if nothing but
+ * warm-up was recorded, marks nothing. Called by ss_step_summary_init only. */
 void ss_window_steps_mark(struct ss_step_summary *summary, const struct ss_model *model);
 
 #endif

@@ -42,8 +42,9 @@ def iterators(stepscope, trace):
 
 def test_a_process_that_loads_itself(stepscope, tmp_path):
     said, (row,), loader, trace = load(stepscope, tmp_path, "--sleep", "0.01")
-    median = sorted(said["waited"])[len(said["waited"]) // 2]
-    assert loader["wait_p50_ns"] == pytest.approx(median * 1e9, rel=0.1)
+    # A busy machine makes the waits unequal: the median of an even number is one of the middle two.
+    waited, middle = sorted(said["waited"]), len(said["waited"]) // 2
+    assert waited[middle - 1] * 0.9e9 <= loader["wait_p50_ns"] <= waited[middle] * 1.1e9
     assert row["worker"] is None
     assert (row["batches"], row["samples"]) == (12, 48)
     assert 40e6 <= row["batch_p50_ns"] and 10e6 <= row["sample_p50_ns"] < row["batch_p50_ns"]

@@ -382,6 +382,24 @@ static void test_steps_that_a_schedule_left_out(void **state)
     end(&made, &summary);
 }
 
+/* A window of one step, on a busy machine: it is what was asked for, however long it took. */
+static void test_a_recorded_outlier_is_the_step(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    make_training(&made);
+    uint32_t process = (uint32_t)made.model.processes.count - 1;
+    add_edge(&made, process, 2000 * MS, "record_and_save from step 6");
+    add_edge(&made, process, 2300 * MS, "skip from step 7");
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.steady, 1);
+    assert_int_equal(summary.outside, 8);
+    assert_int_equal(summary.steps.data[6].kind, SS_STEP_STEADY);
+    assert_int_equal(summary.p50_ns, 300 * MS);
+    end(&made, &summary);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_steps_beyond_all_time),
         cmocka_unit_test(test_waits_for_communication_are_no_backward),
         cmocka_unit_test(test_steps_that_a_schedule_left_out),
+        cmocka_unit_test(test_a_recorded_outlier_is_the_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
