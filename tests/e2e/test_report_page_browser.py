@@ -69,7 +69,7 @@ def slow():
 
 
 stepscope.epoch(0)
-for _ in range(60):
+for _ in range(400):
     stepscope.phase("data")
     slow()
     stepscope.phase(None)
