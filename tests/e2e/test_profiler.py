@@ -934,7 +934,8 @@ def test_each_recording_of_torch_is_complete(stepscope, package, tmp_path):
             number not in (2, 3), not leaves_out, not leaves_out]
         if not leaves_out:
             assert len(rows(number, "module")) == (1 if number == 3 else 4)
-        assert ("torch.operators = off" in info) == (number >= 2)  # the next has the last one's
+        if number < 4:  # the last one has the value of the one before it too, if it is read before it changes
+            assert ("torch.operators = off" in info) == (number >= 2)
 
 
 TORCH_WINDOWS = """

@@ -12,6 +12,7 @@ import select
 import subprocess
 
 import pytest
+from busy import unless_busy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -408,6 +409,7 @@ def measured(recording):
     return [float(word) for word in (recording.parent / "measured").read_text().split()]
 
 
+@unless_busy
 def test_recording_counts_the_main_threads_wall_time(stepscope, recording, measured):
     rows = read_json(stepscope, "--by", "line", recording)["tables"][0]["rows"]
     sleeping = next(row for row in rows if row["name"] == "train")

@@ -100,7 +100,7 @@ def test_the_report_says_it_first(stepscope, recording):
     path, _ = recording
     text = stepscope("report", path).stdout
     sentence = next(line for line in text.splitlines() if line.startswith("A step takes "))
-    assert " % data, " in sentence and " % forward" in sentence
+    assert " % data" in sentence and " % forward" in sentence
     assert "▕data" in text and "step by step" in text
     rows = [row for row in document(stepscope, "--by", "step", path)["tables"][0]["rows"]
             if row["kind"] != "cut"]

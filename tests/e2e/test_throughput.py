@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from busy import unless_busy
 
 PROGRAM = """\
 import sys, time
@@ -139,6 +140,7 @@ print("calls", 10 * len(times), "samples/s", 4 * 10 * (len(times) - 2) / (times[
 
 @pytest.mark.parametrize("program, batch", [(VALIDATE, 16), (PLAIN, 16), (GENERATE, 4)],
                          ids=["validate", "plain", "generate"])
+@unless_busy
 def test_each_call_of_a_model_that_is_not_trained_is_a_step(stepscope, torch_python, tmp_path, program, batch):
     if program is GENERATE:
         pytest.importorskip("transformers", reason="transformers is not installed")
