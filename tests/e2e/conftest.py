@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -74,6 +75,27 @@ def record_ranks(stepscope, trace, command, before=lambda: None, **options):
             break
     assert done.returncode == 0, done.stderr
     return done
+
+
+RANKS = """
+for rank in $(seq 0 $((WORLD_SIZE - 1))); do
+    RANK=$rank LOCAL_RANK=$rank "$@" &
+    pids="$pids $!"
+done
+status=0
+for pid in $pids; do wait $pid || status=1; done
+exit $status
+"""
+
+
+def ranks_without_torchrun(count, *command):
+    """The command of `count` ranks on this host, in torchrun's environment: its own process imports
+    PyTorch too, for two seconds."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    return ["env", f"WORLD_SIZE={count}", f"LOCAL_WORLD_SIZE={count}", "MASTER_ADDR=127.0.0.1",
+            f"MASTER_PORT={port}", "OMP_NUM_THREADS=1", "sh", "-c", RANKS, "ranks", *command]
 
 
 @pytest.fixture(scope="session")

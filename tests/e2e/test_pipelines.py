@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from busy import is_busy, unless
+from conftest import ranks_without_torchrun, record_ranks
 
 WORKLOAD = pathlib.Path(__file__).parents[1] / "workloads" / "torch_pipeline.py"
 STAGES, STEPS, MICRO_BATCHES = 4, 5, 6
@@ -15,11 +16,9 @@ STAGES, STEPS, MICRO_BATCHES = 4, 5, 6
 
 def record(stepscope, path, schedule, stages, *options):
     pytest.importorskip("torch.distributed.pipelining")
-    run = stepscope("record", "-q", "-o", path, "--", sys.executable, "-m",
-                    "torch.distributed.run", "--nproc-per-node", str(stages), WORKLOAD,
-                    "--schedule", schedule, "--steps", str(STEPS), "--micro-batches",
-                    str(MICRO_BATCHES), *options, timeout=300)
-    assert run.returncode == 0, run.stderr
+    record_ranks(stepscope, path, ranks_without_torchrun(
+        stages, sys.executable, WORKLOAD, "--schedule", schedule, "--steps", str(STEPS),
+        "--micro-batches", str(MICRO_BATCHES), *options))
     return path
 
 

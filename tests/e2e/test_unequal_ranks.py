@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from busy import is_busy, unless, unless_busy
-from conftest import record_ranks
+from conftest import ranks_without_torchrun, record_ranks
 
 WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "torch_programs.py"
 RANKS, SLOW = 2, 1
@@ -22,9 +22,15 @@ def run(stepscope, tmp_path):
 
     def run(shape, *fault, alone=False):
         path = tmp_path / "run.pftrace"
-        launcher = [] if alone else ["-m", "torch.distributed.run", "--nproc-per-node", str(RANKS)]
-        record_ranks(stepscope, path, [sys.executable, *launcher, WORKLOAD, shape, *map(str, fault)],
-                     timeout=300, cwd=tmp_path,
+        program = [WORKLOAD, shape, *map(str, fault)]
+        if alone:
+            command = [sys.executable, *program]
+        elif shape in ("lightning", "transformers"):
+            command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(RANKS),
+                       *program]
+        else:
+            command = ranks_without_torchrun(RANKS, sys.executable, *program)
+        record_ranks(stepscope, path, command, timeout=300, cwd=tmp_path,
                      env={"OMP_NUM_THREADS": "1", "OUTPUT": str(tmp_path), "RANKS": str(RANKS)})
         report = stepscope("report", path, "--format", "json")
         return json.loads(report.stdout), stepscope("report", path).stdout
