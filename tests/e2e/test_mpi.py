@@ -150,7 +150,8 @@ def test_a_rank_that_is_killed(stepscope, mpi, program):
     done = mpi.record(path, *mpi.ranks(2, program, 8, 1, 30, "kill"), status=None)
     assert done.returncode != 0
     rows = [row for row in rows_of(stepscope, path, "collective") if row["group"] == "world"]
-    assert len(rows) >= 4 and {row["last_rank"] for row in rows} == {1}
+    late = [row["last_rank"] for row in rows]
+    assert late.count(1) >= 4 > late.count(0), late  # on a busy machine the other one is late now and then
 
 
 def test_runs_that_follow_each_other_are_not_mixed(stepscope, mpi, program):

@@ -60,7 +60,7 @@ def recordings(stepscope, tmp_path_factory):
             names = [name] if attempt else ["clean", "many_reads", *RULES, *fixed]
             trace = tmp_path_factory.mktemp("verdict") / "faults.pftrace"
             done = stepscope("record", "-q", "-r", 400, "--host-interval", "0.1", "-o", trace, "--",
-                             sys.executable, FAULTS, *names)
+                             sys.executable, FAULTS, *names, timeout=1200)
             known[key] = trace, json.loads(done.stdout.splitlines()[-1])
         return known[key]
     return of
