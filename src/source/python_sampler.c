@@ -236,6 +236,8 @@ struct ss_sampler_entry *ss_sampler_entry_of(struct ss_python_sampler *sampler,
     entry->public.is_main = thread->is_main;
     thread->user = entry;
     sampler->names_wanted = true;
+    uint64_t soon_ns = sampler->tick_ns + name_poll_ns;
+    sampler->names.next_ns = sampler->names.next_ns < soon_ns ? sampler->names.next_ns : soon_ns;
     sampler->tids_known = sampler->tids_known || thread->tid > 0;
     sampler->sink.thread(sampler->sink.context, &entry->public);
     return entry;
@@ -283,8 +285,8 @@ enum ss_status ss_python_sampler_tick(struct ss_python_sampler *sampler, uint64_
     }
     if (sampler->names_wanted && ss_sampler_chore_is_due(&sampler->names, now_ns)) {
         ss_sampler_chore_begin(&sampler->names);
-        ss_sampler_poll_names(sampler);
-        ss_sampler_chore_end(&sampler->names, sampler->sink.clock, name_poll_ns);
+        unsigned doublings = ss_sampler_poll_names(sampler);
+        ss_sampler_chore_end(&sampler->names, sampler->sink.clock, name_poll_ns << doublings);
     }
     if (ss_sampler_chore_is_due(&sampler->cache, now_ns)) {
         check_cache(sampler);

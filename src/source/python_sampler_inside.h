@@ -92,8 +92,8 @@ struct ss_sampler_entry *ss_sampler_entry_of(struct ss_python_sampler *sampler,
 /* Emits the accumulated weight. */
 void ss_sampler_flush_entry(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry);
 
-/* python_sampler_names.c */
-void ss_sampler_poll_names(struct ss_python_sampler *sampler);
+/* python_sampler_names.c: how often the pause before the next poll is doubled. */
+unsigned ss_sampler_poll_names(struct ss_python_sampler *sampler);
 
 /* python_sampler_states.c */
 void ss_sampler_unpark(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry);

@@ -5,7 +5,9 @@
 
 #include "source/python_sampler_inside.h"
 
-enum { MAX_NAME_POLLS = 10 }; /* not every thread has a name */
+/* Not every thread has a name, and a program that is slow to start imports threading late: after
+ * these polls, each pause is twice the one before. */
+enum { QUICK_NAME_POLLS = 10, MAX_NAME_DOUBLINGS = 6 };
 
 static int compare_entries(const void *a, const void *b)
 {
@@ -47,8 +49,9 @@ static void on_name(void *context, uint64_t pthread, struct ss_strview text)
     }
 }
 
-void ss_sampler_poll_names(struct ss_python_sampler *sampler)
+unsigned ss_sampler_poll_names(struct ss_python_sampler *sampler)
 {
+    uint32_t fewest = UINT32_MAX;
     sampler->names_wanted = false;
     ss_vec_clear(&sampler->named);
     for (size_t i = 0; i < sampler->entries.count; i++) {
@@ -64,6 +67,13 @@ void ss_sampler_poll_names(struct ss_python_sampler *sampler)
     /* Retry: a thread runs before it has a name, and the name table may change during the read. */
     for (size_t i = 0; i < sampler->named.count; i++) {
         struct ss_sampler_entry *entry = sampler->named.data[i];
-        sampler->names_wanted |= !entry->named && ++entry->name_polls < MAX_NAME_POLLS;
+        if (!entry->named) {
+            sampler->names_wanted = true;
+            entry->name_polls++;
+            fewest = entry->name_polls < fewest ? entry->name_polls : fewest;
+        }
     }
+    uint32_t doublings =
+        sampler->names_wanted && fewest > QUICK_NAME_POLLS ? fewest - QUICK_NAME_POLLS : 0;
+    return doublings < MAX_NAME_DOUBLINGS ? doublings : MAX_NAME_DOUBLINGS;
 }

@@ -66,7 +66,7 @@ static int ask(const struct target *target, const char *line)
     return fgets(answer, sizeof answer, target->from) != NULL ? (int)strtol(answer, NULL, 10) : -1;
 }
 
-static void start(struct target *target)
+static void start(struct target *target, const char *code)
 {
     int to[2], from[2];
     assert_int_equal(pipe(to), 0);
@@ -77,7 +77,7 @@ static void start(struct target *target)
         dup2(from[1], STDOUT_FILENO);
         close(to[1]);
         close(from[0]);
-        execlp("python3", "python3", "-c", program, (char *)NULL);
+        execlp("python3", "python3", "-S", "-c", code, (char *)NULL);
         _exit(127);
     }
     close(to[0]);
@@ -153,7 +153,7 @@ static void a_thread_has_its_stack_once_its_state_is_known(void **state)
     /* The list of thread states is due a step before the list of tasks. */
     clock.step_ns = SECOND_NS / 5;
     sink.clock = &clock.clock;
-    start(&target);
+    start(&target, program);
     wait_until_asleep(target.pid, ask(&target, "first"));
     if (ss_python_sampler_open(target.pid, &sink, &sampler, &err) != SS_OK) {
         print_message("%s\n", err.message);
@@ -179,10 +179,63 @@ static void a_thread_has_its_stack_once_its_state_is_known(void **state)
     assert_true(seen.without_frames < seen.weight / 2);
 }
 
+/* A thread's name is in a module that a program which takes long to start imports late. */
+static const char late_program[] = "import sys\n"
+                                   "assert 'threading' not in sys.modules\n"
+                                   "print('ready', flush=True)\n"
+                                   "sys.stdin.readline()\n"
+                                   "import threading\n"
+                                   "print(1, flush=True)\n"
+                                   "sys.stdin.readline()\n";
+
+static void on_name(void *context, const struct ss_sampler_thread *thread)
+{
+    bool *is_named = context;
+    *is_named |= strcmp(thread->name, "MainThread") == 0;
+}
+
+static void ignore_sample(void *context, const struct ss_sampler_sample *sample)
+{
+    (void)context;
+    (void)sample;
+}
+
+static void a_name_that_comes_late_is_found(void **state)
+{
+    (void)state;
+    struct target target;
+    struct manual_clock clock;
+    bool is_named = false;
+    struct ss_error err = {0};
+    struct ss_python_sampler *sampler = NULL;
+    struct ss_sampler_sink sink = {
+        .context = &is_named, .thread = on_name, .sample = ignore_sample, .clock = &clock.clock};
+    start(&target, late_program);
+    if (ss_python_sampler_open(target.pid, &sink, &sampler, &err) != SS_OK) {
+        print_message("%s\n", err.message);
+        end(&target);
+        skip();
+    }
+    manual_clock_init(&clock, SECOND_NS);
+    int ticks = 0;
+    for (; ticks < 1200 && !is_named; ticks++) {
+        if (ticks == 300) { /* after 30 s */
+            assert_int_equal(ask(&target, ""), 1);
+        }
+        assert_int_equal(ss_python_sampler_tick(sampler, clock.now.monotonic_ns, &err), SS_OK);
+        manual_clock_advance(&clock, SECOND_NS / 10);
+    }
+    ss_python_sampler_close(sampler);
+    end(&target);
+    assert_true(ticks > 300);
+    assert_true(is_named);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_has_its_stack_once_its_state_is_known),
+        cmocka_unit_test(a_name_that_comes_late_is_found),
     };
     signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);
