@@ -279,7 +279,7 @@ void ss_ring_directory_probe(char path[SS_RING_DIRECTORY_REASON_BYTES],
 /* --- the directory of a running process ------------------------------------------------------ */
 
 /* The directory of the ring file that the process has mapped; "": it maps none. Warns where the
- * file is gone: the process writes to it, and nobody can open it any more. */
+ * file is gone: the process writes to it, and no recorder can open it any more. */
 static void find_mapped(pid_t pid, char path[SS_RING_PATH_BYTES])
 {
     struct ss_maps maps;

@@ -8,6 +8,7 @@
 /* cmocka wants the four above first */
 #include <cmocka.h>
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,8 +98,8 @@ static void end(struct target *target)
 static void wait_until_asleep(pid_t pid, pid_t tid)
 {
     struct ss_procfs_stat stat = {0};
-    for (int i = 0; i < 10000 && stat.state != 'S'; i++) {
-        usleep(1000);
+    for (int i = 0; i < 10000000 && stat.state != 'S'; i++) {
+        sched_yield();
         assert_true(ss_procfs_stat(pid, tid, &stat));
     }
     assert_int_equal(stat.state, 'S');
