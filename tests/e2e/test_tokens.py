@@ -6,6 +6,7 @@ import pathlib
 import sys
 
 import pytest
+from conftest import record_ranks
 
 TESTS = pathlib.Path(__file__).parents[1]
 pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -42,10 +43,9 @@ def test_tokens_without_padding(stepscope, tmp_path, kind):
 
 def test_the_rank_with_more_tokens_is_named(stepscope, tmp_path):
     trace = tmp_path / "run.pftrace"
-    run = stepscope("record", "-q", "-o", trace, "--", sys.executable, "-m", "torch.distributed.run",
-                    "--nproc-per-node", "4", TESTS / "trials" / "train.py", "--steps", "12",
-                    "--fault", "tokens", "--slow", "2", timeout=300)
-    assert run.returncode == 0, run.stderr
+    record_ranks(stepscope, trace, [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node",
+                                    "4", TESTS / "trials" / "train.py", "--steps", "12", "--fault",
+                                    "tokens", "--slow", "2"])
     report = stepscope("report", trace, "--by", "rank", "--format", "json")
     rows = {row["rank"]: row for row in json.loads(report.stdout)["tables"][0]["rows"]}
     assert {rank: row["tokens_step"] for rank, row in rows.items()} == {0: 32, 1: 32, 2: 80, 3: 32}
