@@ -159,6 +159,20 @@ static enum ss_status open_from_tables(struct ss_python *python,
                    (int)python->reader->pid, NEWEST_KNOWN_MINOR);
 }
 
+/* Without a published layout, which 3.13 and later always have: while the loader still maps the
+ * file, its address has other bytes. */
+static enum ss_status open_unpublished(struct ss_python *python,
+                                       const struct ss_python_location *location,
+                                       struct ss_error *err)
+{
+    uint16_t version = (uint16_t)(location->version_hex >> 16);
+    if (version < 0x030d) {
+        return open_from_tables(python, location, err);
+    }
+    return ss_fail(err, SS_E_AGAIN, "CPython %u.%u of process %d does not publish its layout yet",
+                   version >> 8, version & 255U, (int)python->reader->pid);
+}
+
 static void copy_options(struct ss_python *python, const struct ss_python_options *options)
 {
     if (options != NULL) {
@@ -191,7 +205,7 @@ enum ss_status ss_python_open(struct ss_memory_reader *reader,
     ss_code_cache_init(&python->codes, reader, &python->layout, python->options.no_lines);
     enum ss_status status = ss_debug_offsets_present(bytes, range.got)
                                 ? open_published(python, bytes, range.got, location, err)
-                                : open_from_tables(python, location, err);
+                                : open_unpublished(python, location, err);
     if (status != SS_OK) {
         ss_python_close(python);
         return status;
