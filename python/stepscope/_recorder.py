@@ -15,13 +15,11 @@ _LEFT_S = 5
 _STOP_S = 120  # writing out what is in memory; converting long recordings to JSON
 # Variables of the recording that this program is part of: not for its own recorder.
 _OUTER_VARIABLES = ("STEPSCOPE_RECORDING", "STEPSCOPE_RINGS", "STEPSCOPE_SCHEDULE", "LD_PRELOAD")
-_ours = None  # the one that records this process
-
-
 # By what _prepare() returns.
 _NO_RING = {
     0: "no ring file can be made in /dev/shm, $XDG_RUNTIME_DIR, /tmp or $TMPDIR; run: stepscope doctor",
     -1: "the ring file of this process was deleted; start this program again"}
+_ours = None  # the one that records this process
 
 
 class NoRecorder(Exception):

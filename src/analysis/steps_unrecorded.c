@@ -66,8 +66,9 @@ static bool is_outside(struct cursor *cursor, const struct ss_step *step)
     return (is_followed || follows) && !cursor->records;
 }
 
-/* A process's steps that were recorded. If none of them is in the steady state, they are what there
- * is: the outliers, else the warm-up. Returns how many are in the steady state then. */
+/* The steps of one process. If no recorded one is in the steady state, the recorded outliers count
+ * as such: they are what was asked for. Returns how many recorded ones are in the steady state
+ * then. */
 static size_t settle(struct ss_step *steps, size_t count, struct cursor *cursor)
 {
     size_t recorded[SS_STEP_OUTSIDE + 1] = {0};

@@ -6,7 +6,7 @@
  *
  * The header, which contains the gate that the program tests, has one address for the life of the
  * process and its children. When no file can be created, the page is private memory and the gate
- * stays closed.
+ * stays closed, until ss_process_prepare makes one.
  *
  * Slow path only. The lock is held for microseconds, inside ss_thread_enter (annot/thread.h). Not
  * re-entrant: signals and cancellation are blocked while it is held.

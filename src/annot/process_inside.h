@@ -48,7 +48,7 @@ uint32_t ss_process_count_filters(void);
 bool ss_process_is_confined(void);
 /* At startup: where the ring files are. */
 void ss_process_choose_folder(void);
-/* Creates and maps the file; without one, closes the gate for the life of the process. */
+/* Creates and maps the file; without one, closes the gate. */
 void ss_process_make_file(void);
 /* ss_process_prepare, for a process whose state is its own. */
 int ss_process_make_file_again(void);

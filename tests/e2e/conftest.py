@@ -88,14 +88,17 @@ exit $status
 """
 
 
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
 def ranks_without_torchrun(count, *command):
     """The command of `count` ranks on this host, in torchrun's environment: its own process imports
     PyTorch too, for two seconds."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = one.getsockname()[1]
     return ["env", f"WORLD_SIZE={count}", f"LOCAL_WORLD_SIZE={count}", "MASTER_ADDR=127.0.0.1",
-            f"MASTER_PORT={port}", "OMP_NUM_THREADS=1", "sh", "-c", RANKS, "ranks", *command]
+            f"MASTER_PORT={free_port()}", "OMP_NUM_THREADS=1", "sh", "-c", RANKS, "ranks", *command]
 
 
 @pytest.fixture(scope="session")

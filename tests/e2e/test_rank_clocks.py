@@ -5,12 +5,12 @@ of its own, run one training. Their wall clock is one, so that the truth is know
 import json
 import os
 import shlex
-import socket
 import subprocess
 import sys
 import time
 
 import pytest
+from conftest import free_port
 from interpreters import WORKLOADS
 
 AHEAD_S = 5000
@@ -31,12 +31,6 @@ exec {stepscope} record -q --clock-sync {address} -o {folder}/run/node{node}.pft
 end = time.monotonic() + {seconds}
 while time.monotonic() < end: sum(range(1000))'
 """
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def unshare(ahead_s, script):
