@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The diagnosis of a training of a shape: make() or only_advice(), what a test asks of it, end().
+ * Included after cmocka.h, whose assertions it uses. */
+#ifndef SS_TESTS_DIAGNOSED_TRAINING_H
+#define SS_TESTS_DIAGNOSED_TRAINING_H
+
+#include "training_builder.h"
+
+/* The source of train.py. */
+static inline struct ss_strview source_line(void *context, struct ss_strview path, uint32_t line)
+{
+    (void)context;
+    (void)path;
+    return ss_strview_of(line == 30 ? "        print(loss)" : line == 31 ? "x.item()" : "y = f(x)");
+}
+
+/* `process`: the one that the analysis is asked about; NULL: all. */
+static inline void make_for(struct made *made, const struct shape *shape, const char *process)
+{
+    build_training(made, shape);
+    struct ss_selection_options all = {.idle = SS_IDLE_ALL, .process = process};
+    struct ss_steps_options every = {0};
+    struct ss_source_lines source = {source_line, NULL};
+    assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
+    ss_step_summary_init(&made->summary, &made->selection, &every);
+    ss_training_facts_init(&made->facts, &made->selection, &made->summary, &source);
+    ss_diagnosis_init(&made->diagnosis, &made->facts);
+}
+
+static inline void make(struct made *made, const struct shape *shape)
+{
+    make_for(made, shape, NULL);
+}
+
+static inline void end(struct made *made)
+{
+    ss_diagnosis_fini(&made->diagnosis);
+    ss_training_facts_fini(&made->facts);
+    ss_step_summary_fini(&made->summary);
+    ss_selection_fini(&made->selection);
+    ss_model_fini(&made->model);
+}
+
+/* The rules that speak up, heaviest first, as "a b c". */
+static inline void speaks(const struct shape *shape, const char *wanted)
+{
+    struct made made;
+    char text[256] = "";
+    make(&made, shape);
+    for (size_t i = 0; i < made.diagnosis.findings.count; i++) {
+        const char *id = made.diagnosis.findings.data[i].rule->id;
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " " : "", id);
+    }
+    end(&made);
+    assert_string_equal(text, wanted);
+}
+
+static inline struct ss_finding only_advice(struct made *made, const struct shape *shape)
+{
+    make(made, shape);
+    assert_int_equal(made->diagnosis.findings.count, 1);
+    return made->diagnosis.findings.data[0];
+}
+
+static inline double evidence(const struct ss_finding *finding, const char *what)
+{
+    for (size_t i = 0; i < finding->evidence_count; i++) {
+        if (strcmp(finding->evidence[i].what, what) == 0) {
+            return finding->evidence[i].value;
+        }
+    }
+    fail_msg("no evidence called %s", what);
+    return 0;
+}
+
+#endif
