@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Carries out the commands of a test: reads a command per line from the fifo argv[1], and answers
-each with a line to the fifo argv[2]. tests/e2e/target.py is the other side.
+each with a line to the fifo argv[2]. tests/target.py is the other side.
 
 It says "ready PID" first and sleeps in `wait_for_command` between commands. "done …" means that the
 command has been carried out:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "scripted.py"
+SCRIPT = pathlib.Path(__file__).resolve().parent / "workloads" / "scripted.py"
 HANGS_AFTER_S = 120
 
 

@@ -14,7 +14,7 @@ import sys
 import pytest
 from target import Target
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 # They run first: where files run in parallel, the others fill the time beside them.
 SLOWEST = ("test_unequal_ranks", "test_trigger", "test_pipelines", "test_torch_loops", "test_verdict",
            "test_integrations", "test_torch_workers", "test_recorded_traces", "test_device_time",
