@@ -12,6 +12,8 @@
  *     timed_load(&timed);
  *     …
  *     timed_end(&timed);
+ *
+ * Further processes, such as ranks, come one after the other: timed_process().
  */
 #ifndef SS_TESTS_TIMED_DEVICE_H
 #define SS_TESTS_TIMED_DEVICE_H
@@ -30,19 +32,26 @@ struct timed {
     int64_t step_count;
 };
 
-static inline void timed_begin(struct timed *timed)
+/* What is added from here on is of a new process, whose main thread has its number. */
+static inline void timed_process(struct timed *timed, int32_t pid)
 {
-    *timed = (struct timed){0};
-    ss_model_init(&timed->model);
-    timed->process = BUILD_PROCESS(&timed->model, .pid = 42);
+    timed->process = BUILD_PROCESS(&timed->model, .pid = pid);
     timed->thread =
-        BUILD_THREAD(&timed->model, .process = timed->process, .tid = 42, .is_main = true);
+        BUILD_THREAD(&timed->model, .process = timed->process, .tid = pid, .is_main = true);
+    timed->step_count = 0;
     timed->steps = BUILD_TRACK(&timed->model, .kind = SS_TRACK_STEPS, .process = timed->process,
                                .thread = timed->thread, .name = "step");
     timed->phases = BUILD_TRACK(&timed->model, .kind = SS_TRACK_PHASES, .process = timed->process,
                                 .thread = timed->thread, .name = "phase");
     timed->calls = BUILD_TRACK(&timed->model, .kind = SS_TRACK_RANGES, .process = timed->process,
                                .thread = timed->thread, .name = "torch");
+}
+
+static inline void timed_begin(struct timed *timed)
+{
+    *timed = (struct timed){0};
+    ss_model_init(&timed->model);
+    timed_process(timed, 42);
 }
 
 static inline void timed_range(struct timed *timed, uint32_t track, const char *name,
@@ -111,22 +120,38 @@ static inline void timed_kernel(struct timed *timed, uint32_t stream, const char
                 timed_number(timed, correlation));
 }
 
-/* A copy has its size as payload, its correlation as a field. */
-static inline void timed_copy(struct timed *timed, uint32_t stream, const char *name,
-                              uint64_t begin_ns, uint64_t end_ns, int64_t correlation)
+/* A copy has its size as payload, its correlation and the memory that it reads as fields. NULL: the
+ * memory is unknown. */
+static inline void timed_copy_from(struct timed *timed, uint32_t stream, const char *name,
+                                   uint64_t begin_ns, uint64_t end_ns, int64_t correlation,
+                                   const char *from_memory, int64_t bytes)
 {
     struct ss_model *model = &timed->model;
-    struct ss_model_payload payload = {.type = SS_VALUE_INT, .integer = 4096};
-    if (correlation != TIMED_NONE) {
+    struct ss_model_payload payload = {.type = SS_VALUE_INT, .integer = bytes};
+    if (correlation != TIMED_NONE || from_memory != NULL) {
         payload.first_field = (uint32_t)model->fields.count;
-        ss_vec_push(&model->fields, (struct ss_model_field){.field = SS_EVENT_FIELD_correlation,
-                                                            .type = SS_VALUE_UINT,
-                                                            .natural = (uint64_t)correlation});
+        if (correlation != TIMED_NONE) {
+            ss_vec_push(&model->fields, (struct ss_model_field){.field = SS_EVENT_FIELD_correlation,
+                                                                .type = SS_VALUE_UINT,
+                                                                .natural = (uint64_t)correlation});
+        }
+        if (from_memory != NULL) {
+            ss_vec_push(&model->fields,
+                        (struct ss_model_field){.field = SS_EVENT_FIELD_from_memory,
+                                                .type = SS_VALUE_TEXT,
+                                                .text = build_text(model, from_memory)});
+        }
         ss_vec_push_zero(&model->fields);
     }
     ss_vec_push(&model->payloads, payload);
     timed_range(timed, stream, name, "copy", SS_EVENT_TYPE_copy, begin_ns, end_ns,
                 (uint32_t)model->payloads.count - 1);
+}
+
+static inline void timed_copy(struct timed *timed, uint32_t stream, const char *name,
+                              uint64_t begin_ns, uint64_t end_ns, int64_t correlation)
+{
+    timed_copy_from(timed, stream, name, begin_ns, end_ns, correlation, NULL, 4096);
 }
 
 static inline void timed_load(struct timed *timed)

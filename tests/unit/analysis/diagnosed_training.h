@@ -4,6 +4,7 @@
 #ifndef SS_TESTS_DIAGNOSED_TRAINING_H
 #define SS_TESTS_DIAGNOSED_TRAINING_H
 
+#include "diagnosis_checks.h"
 #include "training_builder.h"
 
 /* The source of train.py. */
@@ -45,15 +46,9 @@ static inline void end(struct made *made)
 static inline void speaks(const struct shape *shape, const char *wanted)
 {
     struct made made;
-    char text[256] = "";
     make(&made, shape);
-    for (size_t i = 0; i < made.diagnosis.findings.count; i++) {
-        const char *id = made.diagnosis.findings.data[i].rule->id;
-        size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " " : "", id);
-    }
+    check_findings(&made.diagnosis, wanted);
     end(&made);
-    assert_string_equal(text, wanted);
 }
 
 static inline struct ss_finding only_advice(struct made *made, const struct shape *shape)
@@ -61,17 +56,6 @@ static inline struct ss_finding only_advice(struct made *made, const struct shap
     make(made, shape);
     assert_int_equal(made->diagnosis.findings.count, 1);
     return made->diagnosis.findings.data[0];
-}
-
-static inline double evidence(const struct ss_finding *finding, const char *what)
-{
-    for (size_t i = 0; i < finding->evidence_count; i++) {
-        if (strcmp(finding->evidence[i].what, what) == 0) {
-            return finding->evidence[i].value;
-        }
-    }
-    fail_msg("no evidence called %s", what);
-    return 0;
 }
 
 #endif
