@@ -13,13 +13,15 @@
  *     build_fact(&model, trains, "dataloader.workers", 2);
  *
  * Each call appends one row and returns its id; rows refer to each other by these ids, 0 is "none".
- * Nothing is checked or sorted: ranges of a track are added in the order that model.h demands.
+ * Nothing is checked. Ranges of a track are added in the order that model.h demands, or sorted at
+ * the end: build_sort_ranges().
  * Importers use src/model/builder.h instead, which joins records of any order.
  */
 #ifndef SS_TESTS_MODEL_BUILDER_H
 #define SS_TESTS_MODEL_BUILDER_H
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "model/model.h"
 
@@ -143,6 +145,25 @@ static inline uint32_t build_range(struct ss_model *model, struct built_range ra
                                                         .lane = range.lane,
                                                         .flags = range.flags});
     return path;
+}
+
+static inline int build_compare_ranges(const void *left, const void *right)
+{
+    const struct ss_model_range *a = left, *b = right;
+    if (a->track != b->track) {
+        return a->track < b->track ? -1 : 1;
+    }
+    if (a->begin_ns != b->begin_ns) {
+        return a->begin_ns < b->begin_ns ? -1 : 1;
+    }
+    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
+}
+
+/* Ranges that were added in any order: by track, then by begin, the longest first. */
+static inline void build_sort_ranges(struct ss_model *model)
+{
+    qsort(model->ranges.data, model->ranges.count, sizeof *model->ranges.data,
+          build_compare_ranges);
 }
 
 struct built_mark {

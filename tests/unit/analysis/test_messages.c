@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <stdlib.h>
 
 #include "../rank_builder.h"
 #include "analysis/collective_table.h"
@@ -59,19 +58,9 @@ static void begin(struct made *made)
     }
 }
 
-static int compare_ranges(const void *left, const void *right)
-{
-    const struct ss_model_range *a = left, *b = right;
-    if (a->track != b->track) {
-        return a->track < b->track ? -1 : 1;
-    }
-    return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
-}
-
 static void find(struct made *made, struct ss_messages *messages)
 {
-    qsort(made->model.ranges.data, made->model.ranges.count, sizeof *made->model.ranges.data,
-          compare_ranges);
+    build_sort_ranges(&made->model);
     struct ss_selection_options all = {.idle = SS_IDLE_ALL};
     struct ss_range_runs runs;
     assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);

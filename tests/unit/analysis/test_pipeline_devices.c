@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <stdlib.h>
 
 #include "../rank_builder.h"
 #include "analysis/pipelines.h"
@@ -133,15 +132,6 @@ static uint64_t add_step(struct ss_model *model, const struct shape *shape, stru
     return end_ns + MS;
 }
 
-static int compare_ranges(const void *left, const void *right)
-{
-    const struct ss_model_range *a = left, *b = right;
-    if (a->track != b->track) {
-        return a->track < b->track ? -1 : 1;
-    }
-    return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
-}
-
 static void begin(struct made *made, const struct shape *shape)
 {
     struct ss_selection_options all = {.idle = SS_IDLE_ALL};
@@ -156,8 +146,7 @@ static void begin(struct made *made, const struct shape *shape)
     for (unsigned step = 0; step < STEPS; step++) {
         at_ns = add_step(&made->model, shape, stages, at_ns, step);
     }
-    qsort(made->model.ranges.data, made->model.ranges.count, sizeof *made->model.ranges.data,
-          compare_ranges);
+    build_sort_ranges(&made->model);
     assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
     ss_step_summary_init(&made->steps, &made->selection, &none);
     ss_pipelines_init(&made->pipelines, &made->selection, &made->steps);

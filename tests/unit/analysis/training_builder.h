@@ -434,18 +434,6 @@ static inline void put_training(struct made *made, const struct shape *shape)
     put_facts(made, shape);
 }
 
-static inline int by_track(const void *left, const void *right)
-{
-    const struct ss_model_range *a = left, *b = right;
-    if (a->track != b->track) {
-        return a->track < b->track ? -1 : 1;
-    }
-    if (a->begin_ns != b->begin_ns) {
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    }
-    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
-}
-
 static inline int values_by_track(const void *left, const void *right)
 {
     const struct ss_model_value *a = left, *b = right;
@@ -468,8 +456,7 @@ static inline void build_training(struct made *made, const struct shape *shape)
     if (shape->more != NULL) {
         shape->more(made, shape);
     }
-    qsort(made->model.ranges.data, made->model.ranges.count, sizeof *made->model.ranges.data,
-          by_track);
+    build_sort_ranges(&made->model);
     qsort(made->model.values.data, made->model.values.count, sizeof *made->model.values.data,
           values_by_track);
 }
