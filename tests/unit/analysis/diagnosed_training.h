@@ -12,7 +12,10 @@ static inline struct ss_strview source_line(void *context, struct ss_strview pat
 {
     (void)context;
     (void)path;
-    return ss_strview_of(line == 30 ? "        print(loss)" : line == 31 ? "x.item()" : "y = f(x)");
+    return ss_strview_of(line == 30   ? "        print(loss)"
+                         : line == 31 ? "x.item()"
+                         : line == 32 ? "gc.collect()"
+                                      : "y = f(x)");
 }
 
 /* `process`: the one that the analysis is asked about; NULL: all. */
@@ -56,6 +59,15 @@ static inline struct ss_finding only_advice(struct made *made, const struct shap
     make(made, shape);
     assert_int_equal(made->diagnosis.findings.count, 1);
     return made->diagnosis.findings.data[0];
+}
+
+/* Line `number` of the program, with so many samples. */
+static inline void check_line(const struct made *made, const struct ss_finding *finding,
+                              int32_t number, uint64_t samples)
+{
+    assert_non_null(finding->line);
+    assert_int_equal(made->model.frames.data[finding->line->frame].line, number);
+    assert_int_equal(finding->line->samples, samples);
 }
 
 #endif

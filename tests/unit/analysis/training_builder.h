@@ -188,6 +188,7 @@ static inline void put_samples(struct made *made, const struct shape *shape)
     add_samples(made, NULL, 22, logging, SS_STATE_ON_CPU, shape->logs);
     add_samples(made, NULL, 30, NULL, SS_STATE_ON_CPU, shape->prints);
     add_samples(made, NULL, 31, NULL, SS_STATE_ON_CPU, shape->reading);
+    add_samples(made, NULL, 32, NULL, SS_STATE_ON_CPU, shape->collecting);
     add_samples(made, NULL, 38, NULL, SS_STATE_ON_CPU, shape->plain);
     add_operators(made, 40, true, shape->losses);
     add_operators(made, 42, false, shape->direct_forward);
@@ -196,6 +197,7 @@ static inline void put_samples(struct made *made, const struct shape *shape)
                 shape->tracebacks);
     add_samples(made, "checkpoint", 30, NULL, SS_STATE_SLEEPING, shape->saves);
     add_samples(made, "checkpoint", 31, NULL, SS_STATE_SLEEPING, shape->saves);
+    add_samples(made, "checkpoint", 33, NULL, SS_STATE_SLEEPING, shape->writes);
     put_loader_samples(made, shape);
 }
 
@@ -251,7 +253,8 @@ static inline void put_memory(struct made *made, const struct shape *shape, uint
     static const double noise[] = {0, 40960, -20480, 81920, 12288};
     double grown = shape->jumps ? (number > shape->steps / 2 ? shape->grow_bytes * shape->steps : 0)
                                 : shape->grow_bytes * number;
-    build_level(&made->model, made->rss, at_ns, 3e8 + noise[number % 5] + grown);
+    double bytes = shape->memory_bytes > 0 ? shape->memory_bytes : 3e8;
+    build_level(&made->model, made->rss, at_ns, bytes + noise[number % 5] + grown);
 }
 
 /* Where the parts of a step lie. */
@@ -298,12 +301,14 @@ static inline struct step_times put_phases(struct made *made, const struct shape
                                            : "forward",
               &at_ns,
               shape->forward_us + number * shape->drift_us +
+                  (shape->jump_us > 0 && number >= shape->jump_at ? shape->jump_us : 0) +
                   (times.begins ? shape->slow_forward_us : 0));
     put_phase(made, "backward", &at_ns, shape->backward_us);
     times.backward_end_ns = at_ns;
     put_phase(made, "optimizer", &at_ns, shape->optimizer_us);
     at_ns += shape->rest_us * US;
-    if (is_nth(shape->stall_each, number, shape->stall_each - 1)) {
+    bool is_marked = number < 64 && (shape->stall_in >> number & 1) != 0;
+    if (is_marked || is_nth(shape->stall_each, number, shape->stall_each - 1)) {
         put_stall(made, shape, &at_ns);
     }
     times.end_ns = at_ns;
@@ -356,7 +361,7 @@ static inline void put_interruptions(struct made *made, const struct shape *shap
     if (is_nth(shape->compile_each, number, 0)) {
         add_range(made, made->compile, "compile", "", times->forward_ns, shape->compile_us * US, 0);
     }
-    if (shape->gc_us > 0) {
+    if (shape->gc_us > 0 && (shape->gc_each == 0 || number % shape->gc_each == 0)) {
         add_range(made, made->gc, "gc", "", times->forward_ns, shape->gc_us * US, 1);
     }
     if (is_nth(shape->save_each, number, shape->save_each - 1)) {

@@ -18,6 +18,8 @@ struct shape {
     uint32_t steps;
     uint64_t first_us; /* of the first step, more than of the others */
     uint64_t drift_us; /* each step's forward is so much longer than that of the one before */
+    uint32_t jump_at;  /* from this step on, the forward is longer by: */
+    uint64_t jump_us;
     /* A step, in this order: data, preparing in no phase, forward, backward, optimizer, the rest
      * in no phase. */
     uint64_t data_us, prepare_us, forward_us, backward_us, optimizer_us, rest_us;
@@ -42,9 +44,11 @@ struct shape {
     uint32_t compile_each; /* steps; 0: never */
     uint64_t compile_us;
     uint64_t gc_us;
+    uint32_t gc_each; /* steps; 0: in each */
     bool gc_compiles; /* in a phase of compiling */
     uint32_t save_each;
     uint64_t save_us, checkpoint_us; /* torch.save, and the phase around it */
+    double memory_bytes;             /* 0: 300 MB */
     double grow_bytes;               /* per step, with some noise */
     bool jumps;                      /* all of it at once */
     /* Samples of later steps. */
@@ -52,6 +56,7 @@ struct shape {
     bool restarts;       /* the workers are of one epoch each */
     uint64_t restart_us, stop_us, first_wait_us, slow_forward_us; /* of its first step */
     uint32_t stall_each;                                          /* steps; 0: never */
+    uint64_t stall_in;                                            /* also, bit by bit, in these */
     uint64_t stall_us;
     const char *stall_phase;                    /* NULL: in none */
     uint64_t workers_asleep, workers_computing; /* samples */
@@ -64,7 +69,8 @@ struct shape {
     uint64_t losses, plain; /* operators between forward and backward; Python in no phase */
     uint64_t direct_forward,
         metrics; /* operators in no phase: of a forward(), of another function */
-    uint64_t computing, runnable, prepares, torch_other, logs, prints, reading, collates, saves;
+    uint64_t computing, runnable, prepares, torch_other, logs, prints, reading, collecting,
+        collates, saves, writes;
     /* Adds rows of its own after those of the shape; NULL: none. */
     void (*more)(struct made *made, const struct shape *shape);
 };
