@@ -40,7 +40,7 @@ struct scan {
     struct ss_vec_of(struct fetch) fetches; /* by trainer, then by begin */
     struct ss_vec_of(struct epoch) epochs;  /* the epochs that count */
     uint64_t others, others_ns;             /* waits for later batches */
-    uint64_t stops_ns;                      /* stopping workers */
+    uint64_t stops_ns, steady_stops_ns;     /* stopping workers; within steady-state steps */
 };
 
 static int compare(uint32_t a, uint64_t a_ns, uint32_t b, uint64_t b_ns)
@@ -160,13 +160,18 @@ static void add_wait(struct scan *scan, const struct event *event, struct progre
 }
 
 /* The end of an epoch is detected within a wait for one more batch: the stop is no part of that
- * wait. */
-static void add_stop(struct scan *scan, const struct event *event, struct progress *progress)
+ * wait, which is for no batch. */
+static void add_stop(struct scan *scan, const struct event *event, const struct ss_step *step,
+                     struct progress *progress)
 {
     uint64_t ns = event->end_ns - event->begin_ns;
     scan->stops_ns += ns;
+    scan->steady_stops_ns += step->kind == SS_STEP_STEADY ? ns : 0;
     if (progress->wait_ns != NULL && event->begin_ns < progress->wait_end_ns) {
         *progress->wait_ns -= ns < *progress->wait_ns ? ns : *progress->wait_ns;
+        bool is_first = progress->wait_ns != &scan->others_ns;
+        *(is_first ? &progress->epoch->waits : &scan->others) -= 1;
+        progress->wait_ns = NULL;
     }
 }
 
@@ -181,7 +186,7 @@ static void walk(struct scan *scan, const struct event *events, size_t count)
         if (event->kind == ITERATE || event->kind == START) {
             begin_epoch(scan, event, step, &progress);
         } else if (event->kind == STOP && counts(step)) {
-            add_stop(scan, event, &progress);
+            add_stop(scan, event, step, &progress);
         } else if (event->kind == NEXT && progress.has_workers && counts(step)) {
             add_wait(scan, event, &progress);
         }
@@ -232,7 +237,7 @@ static void sum_up(struct scan *scan)
     struct ss_training_epochs *epochs = &scan->facts->epochs;
     uint64_t other_ns = ss_training_per(scan->others_ns, scan->others),
              restarts_ns = scan->stops_ns;
-    uint64_t waits_ns = 0, steady_ns = 0, behind_ns = 0;
+    uint64_t waits_ns = 0, steady_ns = scan->steady_stops_ns, behind_ns = 0;
     for (size_t i = 0; i < scan->epochs.count; i++) {
         const struct epoch *epoch = &scan->epochs.data[i];
         uint64_t starting_ns = epoch->is_new ? until_fetch_ns(scan, epoch) : 0;
@@ -240,10 +245,11 @@ static void sum_up(struct scan *scan)
         uint64_t begin_ns = epoch->end_ns - epoch->begin_ns;
         uint64_t wait_ns = epoch->waits_ns > expected_ns ? epoch->waits_ns - expected_ns : 0;
         wait_ns += epoch->is_new ? 0 : begin_ns;
-        restarts_ns += epoch->is_new ? begin_ns + starting_ns : 0;
+        uint64_t restart_ns = epoch->is_new ? begin_ns + starting_ns : 0;
+        restarts_ns += restart_ns;
         behind_ns += epoch->is_new ? slower_ns(scan->facts, epoch->step) : 0;
         waits_ns += wait_ns;
-        steady_ns += epoch->step->kind == SS_STEP_STEADY ? wait_ns : 0;
+        steady_ns += epoch->step->kind == SS_STEP_STEADY ? restart_ns + wait_ns : 0;
         epochs->restarts += epoch->is_new;
     }
     uint64_t steps = scan->facts->steps->steady + scan->facts->steps->outliers;
@@ -253,7 +259,7 @@ static void sum_up(struct scan *scan)
     epochs->restart_ns = ss_training_per(restarts_ns, steps);
     epochs->behind_ns = ss_training_per(behind_ns, steps);
     epochs->wait_ns = ss_training_per(waits_ns, steps);
-    epochs->steady_wait_ns = ss_training_per(steady_ns, scan->facts->steps->steady);
+    epochs->steady_ns = ss_training_per(steady_ns, scan->facts->steps->steady);
     epochs->each_restart_ns = ss_training_per(restarts_ns, epochs->restarts);
     epochs->each_behind_ns = ss_training_per(behind_ns, epochs->restarts);
     epochs->each_wait_ns = ss_training_per(waits_ns, epochs->starts);

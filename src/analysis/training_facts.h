@@ -51,7 +51,7 @@ struct ss_training_epochs {
     uint64_t steps;            /* per epoch */
     uint64_t restart_ns;       /* per step: stopping and starting workers until they fetch */
     uint64_t wait_ns;          /* per step: for the first batches, beyond the wait for later ones */
-    uint64_t steady_wait_ns;   /* the same within steady-state steps, per such step */
+    uint64_t steady_ns;        /* both, within steady-state steps, per such step */
     uint64_t behind_ns;        /* per step: how much longer steps with a restart compute */
     uint64_t each_restart_ns, each_behind_ns, each_wait_ns;
 };

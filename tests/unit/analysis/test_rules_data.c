@@ -307,6 +307,7 @@ static void rule_worker_restarts_fires(void **state)
     check_evidence(finding, "slower computing after each", 17.5e6);
     check_evidence(finding, "steps to an epoch", 8);
     check_evidence(finding, "workers", 2);
+    assert_int_equal(made.facts.epochs.each_wait_ns, 20 * MS); /* 41 + 1 - 20 - 2 × 1 */
     end(&made);
 }
 
@@ -338,6 +339,9 @@ static void rule_worker_restarts_beside_a_larger_one(void **state)
     shape.first_wait_us = 40000; /* 20 of it until they fetch */
     make(&made, &shape);
     check_findings(&made.diagnosis, "few-workers worker-restarts");
+    /* Each has its own part of the phase data. */
+    assert_in_range(made.diagnosis.findings.data[0].expected_ns, 100 * MS - 1, 100 * MS + 1);
+    assert_int_equal(made.diagnosis.findings.data[1].expected_ns, 4 * (5 + 30 + 20) * MS / 39);
     end(&made);
 }
 
@@ -396,6 +400,7 @@ static void rule_epoch_starts_beside_a_larger_one(void **state)
     make(&made, &shape);
     check_findings(&made.diagnosis, "worker-restarts epoch-starts");
     assert_int_equal(made.diagnosis.findings.data[0].expected_ns, 4 * (5 + 10 + 100) * MS / 39);
+    assert_int_equal(made.diagnosis.findings.data[1].expected_ns, 4 * 100 * MS / 39);
     end(&made);
 }
 
