@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rule of rules_drift.c, on a training with its fault, and on one just below its limits. */
+/* The rule of rules_drift.c. The clean step takes 100 ms, of which 30 are of forward. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,30 +12,106 @@
 
 #include "diagnosed_training.h"
 
-static void test_drift(void **state)
+/* From one step on, each takes longer by so much. */
+static struct shape jumping(uint32_t at, uint64_t us)
+{
+    struct shape shape = clean;
+    shape.steps = 80;
+    shape.jump_at = at;
+    shape.jump_us = us;
+    return shape;
+}
+
+static void rule_drift_fires(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = jumping(40, 8000);
+    make(&made, &shape);
+    const struct ss_finding *finding = only_finding(&made.diagnosis, "drift");
+    check_cost(finding, 4000, 4000, 3.8462); /* 8 ms in half of the steps; their mean is 104 */
+    assert_int_equal(finding->recoverable_ns, 4000 * US);
+    check_evidence(finding, "own time at the begin", 100e6);
+    check_evidence(finding, "at the end", 108e6);
+    check_evidence(finding, "more in forward", 8e6);
+    check_evidence(finding, "since step", 40);
+    assert_int_equal(finding->evidence_count, 4);
+    end(&made);
+}
+
+static void rule_drift_just_does_not_fire(void **state)
+{
+    (void)state;
+    struct shape shape = jumping(41, 5000); /* 5 % of the median step, 100 ms */
+    speaks(&shape, "drift");
+    shape.jump_us = 4999;
+    speaks(&shape, "");
+    shape = jumping(20, 8000);
+    shape.steps = 40;
+    speaks(&shape, "drift");
+    shape.steps = 39; /* too few */
+    speaks(&shape, "");
+}
+
+static void rule_drift_beside_a_larger_one(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = jumping(40, 8000);
+    shape.gc_us = 20000;
+    make(&made, &shape);
+    check_findings(&made.diagnosis, "gc-pauses drift");
+    check_cost(&made.diagnosis.findings.data[0], 20000, 20000, 19.2308);
+    check_cost(&made.diagnosis.findings.data[1], 4000, 4000, 3.8462);
+    end(&made);
+}
+
+/* Without a jump it has no step since which it is slower. */
+static void drift_along_a_line(void **state)
 {
     (void)state;
     struct made made;
     struct shape shape = clean;
     shape.steps = 80;
-    shape.drift_us = 400; /* 32 ms of a step of 100 */
-    struct ss_finding finding = only_advice(&made, &shape);
-    assert_string_equal(finding.rule->id, "drift");
-    assert_in_range(finding.cost_ns, 15000000, 16500000);
-    double more = evidence(&finding, "more in forward");
+    shape.drift_us = 400;
+    make(&made, &shape);
+    const struct ss_finding *finding = only_finding(&made.diagnosis, "drift");
+    /* 79 × 0.4 = 31.6 ms in all, half of it in the mean. Later steps take longer, so that the line
+     * is less steep over time at the end. */
+    assert_in_range(finding->cost_ns, 15000 * US, 16500 * US);
+    double more = evidence(finding, "more in forward");
     assert_true(more > 31e6 && more < 32.5e6);
+    assert_int_equal(finding->evidence_count, 3);
     end(&made);
     shape.drift_us = 50; /* 4 ms */
     speaks(&shape, "");
-    shape.drift_us = 400;
-    shape.steps = 30; /* too few */
-    speaks(&shape, "");
+}
+
+/* Of two ranks the one that drifts is named, by its process where it has no rank. */
+static void drift_names_the_rank(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape steady = clean, shape = jumping(40, 8000);
+    steady.steps = 80;
+    steady.other = &shape;
+    make(&made, &steady);
+    const struct ss_finding *finding = only_finding(&made.diagnosis, "drift");
+    check_cost(finding, 4000, 4000, 3.9216); /* of 102 ms, the mean of all steps */
+    check_evidence(finding, "process ID", 142);
+    check_evidence(finding, "ranks that drift by themselves", 1);
+    check_evidence(finding, "of", 2);
+    end(&made);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_drift),
+        cmocka_unit_test(rule_drift_fires),
+        cmocka_unit_test(rule_drift_just_does_not_fire),
+        cmocka_unit_test(rule_drift_beside_a_larger_one),
+        cmocka_unit_test(drift_along_a_line),
+        cmocka_unit_test(drift_names_the_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -458,6 +458,10 @@ static inline void build_training(struct made *made, const struct shape *shape)
     put_training(made, shape);
     put_host(made, shape);
     build_attribute(&made->model, "cpu_count", shape->cores);
+    if (shape->other != NULL) {
+        add_trainer(made, 142);
+        put_training(made, shape->other);
+    }
     if (shape->more != NULL) {
         shape->more(made, shape);
     }

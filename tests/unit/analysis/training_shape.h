@@ -71,6 +71,7 @@ struct shape {
         metrics; /* operators in no phase: of a forward(), of another function */
     uint64_t computing, runnable, prepares, torch_other, logs, prints, reading, collecting,
         collates, saves, writes;
+    const struct shape *other; /* of a second trainer, process 142; NULL: none */
     /* Adds rows of its own after those of the shape; NULL: none. */
     void (*more)(struct made *made, const struct shape *shape);
 };
