@@ -56,6 +56,7 @@ struct shaped_work {
     unsigned stream; /* 0 or 1 */
     const char *from_memory;
     int64_t bytes;
+    const char *module; /* of a collective */
 };
 
 struct device_shape {
@@ -137,6 +138,16 @@ static inline void shape_put_short_kernels(struct timed *timed, const struct dev
     }
 }
 
+/* Adds the field to the range that was added last. */
+static inline void shape_put_module(struct ss_model *model, const char *module)
+{
+    model->payloads.data[model->payloads.count - 1].first_field = (uint32_t)model->fields.count;
+    ss_vec_push(&model->fields, (struct ss_model_field){.field = SS_EVENT_FIELD_module,
+                                                        .type = SS_VALUE_TEXT,
+                                                        .text = build_text(model, module)});
+    ss_vec_push_zero(&model->fields);
+}
+
 static inline void shape_put_work(struct timed *timed, const struct shaped_work *work,
                                   uint32_t stream, uint64_t at_ns, int64_t correlation)
 {
@@ -146,6 +157,9 @@ static inline void shape_put_work(struct timed *timed, const struct shaped_work 
                         work->bytes);
     } else {
         timed_kernel(timed, stream, work->name, begin_ns, end_ns, correlation);
+        if (work->module != NULL) {
+            shape_put_module(&timed->model, work->module);
+        }
     }
 }
 

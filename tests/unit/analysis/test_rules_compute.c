@@ -74,6 +74,11 @@ static void rule_host_sync_just_does_not_fire(void **state)
     speaks(&shape, "host-sync");
     shape = reading(333);
     speaks(&shape, "");
+    shape = reading(1); /* one that waits for long */
+    shape.read_us = 2000;
+    speaks(&shape, "host-sync");
+    shape.read_us = 1999;
+    speaks(&shape, "");
     shape = reading(500); /* they are not the program's */
     shape.reads_phase = "optimizer";
     speaks(&shape, "");
@@ -100,6 +105,29 @@ static void rule_host_sync_beside_a_larger_one(void **state)
     end(&made);
     shape.reading = 20; /* too few for a claim */
     speaks(&shape, "host-sync");
+}
+
+/* A read waits for kernels whose times are unknown: the samples at its line show it. */
+static void test_reads_that_wait_for_kernels(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = reading(500);
+    shape.cuda = 1;
+    shape.reading = 30;
+    make(&made, &shape);
+    const struct ss_finding *finding = only_finding(&made.diagnosis, "host-sync");
+    /* 30 of 480 samples, of 100 ms. By Wilson's interval up to 2.53 points more: the centre is
+     * 0.06597, the half width 0.02185. */
+    check_cost(finding, 6250, 6250, 6.25);
+    assert_float_equal(finding->error_ns, 2.532e6, 1e3);
+    assert_int_equal(finding->recoverable_ns, 6250 * US + finding->error_ns); /* no cold caches */
+    assert_string_equal(finding->headline, "waits for unknown kernels to read values of tensors");
+    end(&made);
+    shape.reading = 29; /* too few: the operators alone */
+    make(&made, &shape);
+    check_cost(only_finding(&made.diagnosis, "host-sync"), 3000, 3000, 3);
+    end(&made);
 }
 
 static void test_reads_of_the_steps_that_were_recorded(void **state)
@@ -159,6 +187,8 @@ static void rule_tiny_batches_fires(void **state)
     (void)state;
     struct made made;
     struct shape shape = tiny(500, 20);
+    shape.stall_each = FEW_STEPS; /* one step takes 105 ms: a share of the median */
+    shape.stall_us = 5000;
     make(&made, &shape);
     const struct ss_finding *finding = only_finding(&made.diagnosis, "tiny-batches");
     check_cost(finding, 95000, 95000, 95); /* 30 + 50 + 15 ms, none of it in longer operators */
@@ -209,6 +239,33 @@ static void rule_tiny_batches_beside_a_larger_one(void **state)
     end(&made);
 }
 
+static void put_numpy_in_forward(struct made *made, const struct shape *shape)
+{
+    (void)shape;
+    add_samples(made, "forward", 39, "/site-packages/numpy/random.py", SS_STATE_ON_CPU, 200);
+}
+
+/* Neither what cells take nor a line of the program's own is of small operators. */
+static void test_tiny_batches_without_what_others_explain(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = tiny(500, 20);
+    shape.cells = 9; /* 9 of 30 ms, and 15 of 50: 24, of which 18 are recovered */
+    make(&made, &shape);
+    check_findings(&made.diagnosis, "tiny-batches time-loop");
+    check_cost(&made.diagnosis.findings.data[0], 71000, 71000, 71);
+    check_cost(&made.diagnosis.findings.data[1], 24000, 18000, 24);
+    end(&made);
+    shape.cells = 0;
+    shape.more = put_numpy_in_forward; /* 200 of 600 samples of 30 ms */
+    make(&made, &shape);
+    check_findings(&made.diagnosis, "tiny-batches hot-line");
+    check_cost(&made.diagnosis.findings.data[0], 85000, 85000, 85);
+    check_cost(&made.diagnosis.findings.data[1], 10000, 10000, 10);
+    end(&made);
+}
+
 /* --- anomaly-detection ------------------------------------------------------------------------ */
 
 static struct shape detecting(uint64_t tracebacks, uint32_t nan_checks)
@@ -235,6 +292,8 @@ static void rule_anomaly_detection_fires(void **state)
     assert_float_equal(finding->error_ns, 2.762e6, 1e3);
     check_evidence(finding, "search for NaN in the backward", 1e6);
     check_evidence(finding, "samples in tracebacks", 40);
+    check_evidence(finding, "cold caches behind it, at most",
+                   (double)(finding->cost_ns * 15 / 100));
     end(&made);
     shape.nan_checks_in_node = true;
     make(&made, &shape);
@@ -286,6 +345,8 @@ static void rule_float64_fires(void **state)
     (void)state;
     struct made made;
     struct shape shape = doubles(90, 1000);
+    shape.stall_each = FEW_STEPS; /* one step takes 105 ms: a share of the median */
+    shape.stall_us = 5000;
     make(&made, &shape);
     const struct ss_finding *finding = only_finding(&made.diagnosis, "float64");
     check_cost(finding, 90000, 54000, 90); /* 60 % of it */
@@ -397,6 +458,8 @@ static void rule_recompilation_just_does_not_fire(void **state)
     speaks(&shape, "recompilation");
     shape = compiling(10, 24666);
     speaks(&shape, "");
+    shape = compiling(15, 37000); /* in steps 15 and 30 */
+    speaks(&shape, "recompilation");
     shape = compiling(30, 90000); /* 2.4 %, but once: a shape of the last batch */
     speaks(&shape, "");
 }
@@ -420,10 +483,12 @@ int main(void)
         cmocka_unit_test(rule_host_sync_fires),
         cmocka_unit_test(rule_host_sync_just_does_not_fire),
         cmocka_unit_test(rule_host_sync_beside_a_larger_one),
+        cmocka_unit_test(test_reads_that_wait_for_kernels),
         cmocka_unit_test(test_reads_of_the_steps_that_were_recorded),
         cmocka_unit_test(rule_tiny_batches_fires),
         cmocka_unit_test(rule_tiny_batches_just_does_not_fire),
         cmocka_unit_test(rule_tiny_batches_beside_a_larger_one),
+        cmocka_unit_test(test_tiny_batches_without_what_others_explain),
         cmocka_unit_test(rule_anomaly_detection_fires),
         cmocka_unit_test(rule_anomaly_detection_just_does_not_fire),
         cmocka_unit_test(rule_anomaly_detection_beside_a_larger_one),

@@ -93,6 +93,7 @@ static void rule_oversubscription_fires(void **state)
     check_evidence(finding, "threads of operators in each", 16);
     check_evidence(finding, "workers of each", 2);
     check_evidence(finding, "cores", 8);
+    check_evidence(finding, "cold caches behind it, at most", 3750e3); /* 15 % */
     end(&made);
     shape.cpu_busy = 750;
     shape.cpu_own = 600;
@@ -102,18 +103,73 @@ static void rule_oversubscription_fires(void **state)
     end(&made);
 }
 
-/* The threads work while the main one waits: fewer would have to do it, too. */
+static void check_oversubscription(const struct shape *shape, uint64_t cost_us,
+                                   uint64_t expected_us, double percent)
+{
+    struct made made;
+    make(&made, shape);
+    check_cost(only_finding(&made.diagnosis, "oversubscription"), cost_us, expected_us, percent);
+    end(&made);
+}
+
+/* The threads work while the main one waits: fewer would have to do it, too. For each sample in
+ * operators there are 24 / 8 - 1 that other threads spend on them. */
 static void test_threads_that_work_meanwhile(void **state)
 {
     (void)state;
-    struct made made;
     struct shape shape = threaded(24, 400);
     shape.computing = 0;
-    shape.losses = 50; /* within operators */
+    shape.losses = 50; /* of 500 samples in operators: 20 ms of work */
+    check_oversubscription(&shape, 80000, 60000, 80);
+    shape.runnable = 350;
+    shape.losses = 100; /* 40 ms: half of the waits are recovered at least */
+    check_oversubscription(&shape, 70000, 35000, 70);
+    shape.runnable = 250;
+    shape.losses = 200; /* more than the main thread's share of the cores: the others only wait */
+    check_oversubscription(&shape, 50000, 50000, 50);
+}
+
+static void put_asleep_in_operators(struct made *made, const struct shape *shape)
+{
+    struct ss_model_total total = {.thread = made->thread,
+                                   .stack = call(made, 0, "train.py", 10, SS_ORIGIN_USER),
+                                   .phase = text_id(made, "forward"),
+                                   .step = SS_SAMPLE_LATER_STEP,
+                                   .in_operator = SS_OPERATOR_INSIDE,
+                                   .state = SS_STATE_SLEEPING,
+                                   .samples = shape->computing / 4,
+                                   .records = shape->computing / 4};
+    ss_model_add_total(&made->model, &total);
+}
+
+/* With more threads than cores, an operator waits for its last thread, asleep. */
+static void test_sleep_in_operators(void **state)
+{
+    (void)state;
+    struct shape shape = threaded(16, 50);
+    shape.more = put_asleep_in_operators; /* 100, of 600 with those that are runnable */
+    check_oversubscription(&shape, 25000, 25000, 25);
+}
+
+static void put_second_trainer(struct made *made, const struct shape *shape)
+{
+    add_trainer(made, 52);
+    put_training(made, shape);
+}
+
+/* Each has as many threads as there are cores. */
+static void test_two_trainers(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = threaded(8, 150);
+    speaks(&shape, "");
+    shape.more = put_second_trainer;
     make(&made, &shape);
-    /* 400 of 500 samples. For each of the 50 in operators there are 24 / 8 - 1 that other threads
-     * spend on them: 20 ms. */
-    check_cost(only_finding(&made.diagnosis, "oversubscription"), 80000, 60000, 80);
+    const struct ss_finding *finding = only_finding(&made.diagnosis, "oversubscription");
+    check_cost(finding, 25000, 25000, 25);
+    check_evidence(finding, "trainers", 2);
+    check_evidence(finding, "threads of operators in each", 8);
     end(&made);
 }
 
@@ -161,6 +217,8 @@ int main(void)
         cmocka_unit_test(rule_busy_machine_beside_a_larger_one),
         cmocka_unit_test(rule_oversubscription_fires),
         cmocka_unit_test(test_threads_that_work_meanwhile),
+        cmocka_unit_test(test_sleep_in_operators),
+        cmocka_unit_test(test_two_trainers),
         cmocka_unit_test(rule_oversubscription_just_does_not_fire),
         cmocka_unit_test(rule_oversubscription_beside_a_larger_one),
     };

@@ -193,10 +193,11 @@ static void rule_device_unexplained_fires(void **state)
     check_evidence(finding, "idle in all", 2620e3); /* 100 + 10 + 2510 */
     assert_null(finding->wait);
     device_end(&made);
-    shape.calls[1] = (struct shaped_call){"cudaDeviceSynchronize", 3000, 9000, 0};
+    shape.calls[1] = (struct shaped_call){"cudaStreamSynchronize", 2600, 2900, 0};
+    shape.calls[2] = (struct shaped_call){"cudaDeviceSynchronize", 3000, 9000, 0};
     device_make(&made, &shape);
     finding = only_finding(&made.diagnosis, "device-unexplained");
-    check_evidence(finding, "the host waits", 6000e3);
+    check_evidence(finding, "the host waits", 6300e3);
     assert_int_equal(finding->wait->steady_ns, DEVICE_STEPS * UINT64_C(6000000));
     device_end(&made);
 }

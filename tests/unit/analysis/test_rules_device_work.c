@@ -176,6 +176,12 @@ static void rule_device_communication_fires(void **state)
     check_evidence(finding, "hidden behind computation", 100 * 200 / 1200.0);
     assert_null(finding->exposed); /* of no known module */
     device_end(&made);
+    shape.works[2].module = "layers.3";
+    device_make(&made, &shape);
+    finding = only_finding(&made.diagnosis, "device-communication");
+    assert_int_equal(finding->exposed->count, DEVICE_STEPS);
+    assert_int_equal(finding->exposed->ns, DEVICE_STEPS * UINT64_C(1000000));
+    device_end(&made);
 }
 
 static void rule_device_communication_just_does_not_fire(void **state)
@@ -300,6 +306,11 @@ static void rule_short_kernels_just_does_not_fire(void **state)
     shape = short_kernels(100, 29); /* not shorter than the limit */
     shape.short_us = 10;
     finds(&shape, "");
+    shape = short_kernels(100, 29); /* the host is late for 100 + 1919, less than gaps of 2020 */
+    shape.works[0].end_us = 8081;
+    finds(&shape, "short-kernels");
+    shape.works[0].end_us = 8080; /* for as long: that comes first */
+    finds(&shape, "launch-bound");
 }
 
 static void rule_short_kernels_beside_a_larger_one(void **state)

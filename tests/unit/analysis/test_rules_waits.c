@@ -94,8 +94,9 @@ static int32_t line_of(const struct made *made, const struct ss_finding *finding
  * 1.96 × √(0.1 × 0.9 / 1000 + 3.841 / 4000000) / 1.003841 = 0.01862. */
 static struct ss_finding check_fires(struct made *made, const struct waiting *waiting)
 {
+    const struct wait_kind *kind = waiting->kinds[0];
     make(made, &waiting->shape);
-    const struct ss_finding *finding = only_finding(&made->diagnosis, waiting->kinds[0]->id);
+    const struct ss_finding *finding = only_finding(&made->diagnosis, kind->id);
     check_cost(finding, 10000, 10000, 10);
     check_evidence(finding, "samples", 100);
     assert_float_equal(finding->error_ns, 2.015e6, 1e3);
@@ -103,6 +104,7 @@ static struct ss_finding check_fires(struct made *made, const struct waiting *wa
     assert_int_equal(finding->recoverable_ns, 10000 * US + 1500 * US + finding->error_ns);
     assert_int_equal(line_of(made, finding), FIRST_LINE);
     assert_int_equal(finding->line->samples, 100);
+    assert_string_equal(finding->line_of, kind == &timer ? "the sleep" : "the waiting");
     return *finding;
 }
 
@@ -153,9 +155,9 @@ static void put_span(struct made *made, uint32_t thread, int32_t line, bool hold
                                            .holds = holds});
 }
 
-/* At 1000 samples a second the main thread waits for 100 ticks. One thread has the GIL at 60 of
- * them, at line 70 for longer; another one at 20. */
-static void put_holders(struct made *made, const struct shape *shape)
+/* At 1000 samples a second the main thread waits for 100 ticks, from 2000 on. One thread has the
+ * GIL until `end_ms`, the last 20 of it at line 71; another one has it at 20 ticks. */
+static void put_holders_for(struct made *made, const struct shape *shape, uint64_t end_ms)
 {
     struct ss_model *model = &made->model;
     put_waits(made, shape);
@@ -165,9 +167,14 @@ static void put_holders(struct made *made, const struct shape *shape)
     uint32_t most = BUILD_THREAD(model, .process = made->process, .tid = 50);
     uint32_t less = BUILD_THREAD(model, .process = made->process, .tid = 51);
     put_span(made, made->thread, 1, false, 2000, 2100);
-    put_span(made, most, 70, true, 1990, 2040); /* 40 of it while the main thread waits */
-    put_span(made, most, 71, true, 2040, 2060);
+    put_span(made, most, 70, true, 1990, end_ms - 20);
+    put_span(made, most, 71, true, end_ms - 20, end_ms);
     put_span(made, less, 72, true, 2060, 2080);
+}
+
+static void put_holders(struct made *made, const struct shape *shape)
+{
+    put_holders_for(made, shape, 2060);
 }
 
 static void rule_gil_wait_fires(void **state)
@@ -186,6 +193,24 @@ static void rule_gil_wait_fires(void **state)
     assert_int_equal(finding.holder->known, 80);
     assert_int_equal(made.model.frames.data[finding.holder->line.frame].line, 70);
     assert_int_equal(finding.holder->line.samples, 40);
+    end(&made);
+}
+
+static void put_holders_of_less(struct made *made, const struct shape *shape)
+{
+    put_holders_for(made, shape, 2029);
+}
+
+/* Of 29 ticks nothing is said. */
+static void test_a_holder_at_few_ticks_is_not_named(void **state)
+{
+    (void)state;
+    struct made made;
+    struct waiting waiting = waiting_for(&gil, 100, NULL, 0);
+    waiting.shape.more = put_holders_of_less;
+    struct ss_finding finding = check_fires(&made, &waiting);
+    assert_int_equal(made.facts.waits.holder.samples, 29);
+    assert_null(finding.holder);
     end(&made);
 }
 
@@ -346,6 +371,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rule_gil_wait_fires),
+        cmocka_unit_test(test_a_holder_at_few_ticks_is_not_named),
         cmocka_unit_test(rule_gil_wait_just_does_not_fire),
         cmocka_unit_test(rule_gil_wait_beside_a_larger_one),
         cmocka_unit_test(rule_lock_wait_fires),
