@@ -163,8 +163,7 @@ static void add_workers(const struct ss_training_facts *facts, struct ss_finding
 /* Without the cost of epoch starts, which more workers do not reduce. */
 static uint64_t late_data_ns(const struct ss_training_facts *facts)
 {
-    uint64_t data_ns = ss_training_phase_ns(facts, ss_phase_data),
-             begins = facts->epochs.steady_ns;
+    uint64_t data_ns = ss_training_phase_ns(facts, ss_phase_data), begins = facts->epochs.steady_ns;
     return facts->epochs.starts < SS_LIMIT_FEWEST_EPOCHS ? data_ns
            : data_ns > begins                            ? data_ns - begins
                                                          : 0;

@@ -474,6 +474,24 @@ def check_rule_limits(files):
                 yield f"src/analysis/rules.def: {rule}: {match.group()!r} is a row of rule_limits.def"
 
 
+RULE_CASES = "fires", "just_does_not_fire", "beside_a_larger_one"
+
+
+def check_rule_cases(files):
+    """Each rule of the diagnosis has its three cases among the registered unit tests; no case is of a
+    rule that does not exist."""
+    names = re.findall(r"^SS_RULE\(\s*(\w+),", files["src/analysis/rules.def"], re.M)
+    wanted = {f"rule_{name}_{case}" for name in names for case in RULE_CASES}
+    registered = {name for path, text in files.items()
+                  if path.startswith("tests/unit/analysis/test_")
+                  for name in re.findall(r"\bcmocka_unit_test\w*\(\s*(rule_\w+)",
+                                         without_comments(text))}
+    for name in sorted(wanted - registered):
+        yield f"tests/unit/analysis: no test {name}"
+    for name in sorted(registered - wanted):
+        yield f"tests/unit/analysis: {name} is no case of a rule"
+
+
 LINK = re.compile(r"(?<!`)!?\[[^\]\n]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+)$", re.M)
 

@@ -82,6 +82,9 @@ class House(unittest.TestCase):
     def test_limits_of_rules_are_stated_once(self):
         self.none(rules.check_rule_limits(SOURCES))
 
+    def test_rules_have_their_cases(self):
+        self.none(rules.check_rule_cases(TEXTS))
+
     def test_shared_names_stand_in_one_table(self):
         self.none(rules.check_shared_names(TEXTS))
 

@@ -151,6 +151,24 @@ class Rules(unittest.TestCase):
                                        'SS_RULE_LIMIT(LEAST, 7, COUNT, "x")')):
             self.assertEqual(1, len(self.complaints(rules.check_rule_limits, bad)), bad)
 
+    def test_rule_cases(self):
+        table = {"src/analysis/rules.def": 'SS_RULE(a, "a", 1)\nSS_RULE(\n    b_c, "b-c", 1)\n'}
+        cases = [f"rule_{rule}_{case}" for rule in ("a", "b_c")
+                 for case in ("fires", "just_does_not_fire", "beside_a_larger_one")]
+
+        def files(*tests):
+            text = "".join(f"        cmocka_unit_test({test}),\n" for test in tests)
+            return {**table, "tests/unit/analysis/test_rules_x.c": text,
+                    "tests/unit/model/test_x.c": "cmocka_unit_test(rule_of_another_kind)"}
+        self.assertEqual([], self.complaints(rules.check_rule_cases, files(*cases, "test_x")))
+        for missing in cases:
+            others = [case for case in cases if case != missing]
+            for tests in (others, [*others, f"/* {missing} */ x"]):
+                self.assertEqual([f"tests/unit/analysis: no test {missing}"],
+                                 self.complaints(rules.check_rule_cases, files(*tests)))
+        self.assertEqual(["tests/unit/analysis: rule_d_fires is no case of a rule"],
+                         self.complaints(rules.check_rule_cases, files(*cases, "rule_d_fires")))
+
     def test_spdx(self):
         line = "SPDX-License-Identifier: Apache-2.0"
         good = {"a.c": f"/* {line} */\n", "b": f"#!/bin/sh\n# {line}\n", "data.json": "{}",

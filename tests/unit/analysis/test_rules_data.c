@@ -266,7 +266,7 @@ static void waiting_workers_need_no_core(void **state)
     shape.workers_asleep = 102; /* 49.5 % */
     speaks(&shape, "slow-workers");
     shape.workers_asleep = 20;
-    shape.workers_computing = 9; /* too few samples to tell */
+    shape.workers_computing = 9; /* too few samples to say */
     speaks(&shape, "slow-workers");
     shape.workers_asleep = 21;
     speaks(&shape, "few-workers");

@@ -147,7 +147,7 @@ static void rule_warm_up_beside_a_larger_one(void **state)
     shape.gc_us = 2000;
     make(&made, &shape);
     check_findings(&made.diagnosis, "gc-pauses warm-up");
-    check_cost(&made.diagnosis.findings.data[0], 2000, 2000, 2); /* of the usual step */
+    check_cost(&made.diagnosis.findings.data[0], 2000, 2000, 2); /* of the steady-state step */
     check_evidence(&made.diagnosis.findings.data[1], "mean with the first steps", 175e6);
     end(&made);
 }

@@ -183,7 +183,7 @@ static void rule_gil_wait_fires(void **state)
     struct made made;
     struct waiting waiting = waiting_for(&gil, 100, NULL, 0);
     struct ss_finding finding = check_fires(&made, &waiting);
-    assert_null(finding.holder); /* nobody knows who had it */
+    assert_null(finding.holder); /* the recording does not say who had it */
     end(&made);
     waiting.shape.more = put_holders;
     finding = check_fires(&made, &waiting);
