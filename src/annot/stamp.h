@@ -12,10 +12,6 @@
 
 #include "ring/layout.h"
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 /* Set once, before the first event. */
 extern enum ss_ring_clock ss_stamp_clock;
 void ss_stamp_choose_clock(void);
@@ -39,7 +35,8 @@ static inline uint64_t ss_stamp_now(void)
 {
 #if defined(__x86_64__)
     if (__builtin_expect(ss_stamp_clock == SS_RING_CLOCK_TSC, 1)) {
-        return __rdtsc();
+        /* As __rdtsc() of <x86intrin.h>, which takes 0.3 s to compile. */
+        return __builtin_ia32_rdtsc();
     }
 #endif
     return ss_stamp_monotonic_ns();

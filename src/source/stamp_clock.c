@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/stamp_clock.h"
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 enum { TRIES = 3 };
 
 /* Readings closer than this give an inaccurate slope. */
@@ -31,9 +27,9 @@ void ss_stamp_clock_read(struct ss_stamp_clock *clock)
     uint64_t narrowest = UINT64_MAX;
     struct ss_stamp_reading best = {0, 0};
     for (int i = 0; i < TRIES; i++) {
-        uint64_t before = __rdtsc();
+        uint64_t before = __builtin_ia32_rdtsc();
         uint64_t ns = ss_clock_now_ns(clock->monotonic);
-        uint64_t after = __rdtsc();
+        uint64_t after = __builtin_ia32_rdtsc();
         if (after - before < narrowest) {
             narrowest = after - before;
             best = (struct ss_stamp_reading){before + (after - before) / 2, ns};
