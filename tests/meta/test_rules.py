@@ -181,7 +181,11 @@ class Rules(unittest.TestCase):
         good = {"a.md": "colour #112233, fix 3 issues, a heading\n# 1. One\n&#39; href='#1' [x](#1) C# 3 /proc/root/x"}
         self.assertEqual([], self.complaints(rules.check_forbidden_words, good))
         # Put together here, so that this file itself passes.
-        for bad in ("/ro" "ot/x", "see issu" "e 12", "fixes #" "7.", "TO" "DO", "pypi" ".org/simple"):
+        for bad in ("/ro" "ot/x", "/wo" "rk/", "see issu" "e 12", "Issu" "e #1", "fixes #" "7.", "Fix #" "1",
+                    "closes #" "1", "Resolves #" "2", "PR #" "3", "Pull request #" "4", "TO" "DO", "FIX" "ME",
+                    "XX" "X", "HA" "CK", "pypi" ".org/simple", "files.python" "hosted.org", "deb.debian" ".org",
+                    "registry.npm" "js.org", "npm" "js.com", "clau" "de", "Chat" "GPT", "GP" "T-4", "LL" "M",
+                    "language" " model", "AI" "-generated"):
             self.assertTrue(self.complaints(rules.check_forbidden_words, {"a.md": bad}), bad)
 
     def test_retired_words(self):
@@ -210,7 +214,7 @@ class Rules(unittest.TestCase):
         for bad in ("fputs(name, stdout);", 'fprintf(stderr, "x");', 'printf("%s", name);',
                     "puts(name);", "perror(name);", "write(STDERR_FILENO, name, 3);",
                     "write(2, name, 3);", 'dprintf(1, "%s", name);', 'out("\\033[1m");',
-                    'out("\\x1B[2K");'):
+                    'out("\\x1B[2K");', 'open("/dev/tty", 0);'):
             self.assertEqual(1, len(self.complaints(rules.check_output, {"src/view/a.c": bad})), bad)
         self.assertEqual([], self.complaints(rules.check_output, {"src/base/terminal.c": bad}))
 
