@@ -522,6 +522,42 @@ def check_rule_cases(files):
         yield f"tests/unit/analysis: {name} is no case of a rule"
 
 
+TABLE_ROW = re.compile(r'^    \{\.id = "([^"]+)",(.*?)\.build = \w+\}', re.M | re.S)
+TEST = re.compile(r"^static void (\w+)\(void \*\*state\)\n\{\n(.*?)^\}$", re.M | re.S)
+
+
+def table_rows(text):
+    """(id, columns) of each row of the registry of tables; columns are None where the id has one row."""
+    for table, row in TABLE_ROW.findall(text):
+        columns = re.search(r'\.columns = "([^"]+)"', row)
+        yield table, columns and columns.group(1)
+
+
+def check_table_cases(files):
+    """Each row of the registry of tables has a registered unit test of its name, table_ID or
+    table_ID_COLUMNS, which builds that row and compares three cells or more of one of its rows."""
+    tests = {}
+    for path, text in files.items():
+        if path.startswith("tests/unit/analysis/test_"):
+            registered = set(re.findall(r"\bcmocka_unit_test\(\s*(table_\w+)", without_comments(text)))
+            bodies = dict(TEST.findall(text))
+            tests.update({name: bodies.get(name, "") for name in registered})
+    for table, columns in table_rows(files["src/analysis/tables.c"]):
+        name = "_".join(part.replace("-", "_") for part in ("table", table, columns) if part)
+        body = tests.pop(name, None)
+        if body is None:
+            yield f"tests/unit/analysis: no test {name}"
+            continue
+        quoted = f'"{columns}"' if columns else "NULL"
+        if not re.search(rf'\bbuild_tables\(&[\w.]+, "{table}", {quoted},', body):
+            yield f"tests/unit/analysis: {name} does not build its table"
+        cells = re.findall(r'\bcheck_cells\([^;"]*?((?:"(?:[^"\\]|\\.)*"\s*)+)\)', without_comments(body))
+        if not any(text.count("=") >= 3 for text in cells):
+            yield f"tests/unit/analysis: {name} compares fewer than three cells of a row"
+    for name in sorted(tests):
+        yield f"tests/unit/analysis: {name} is of no table"
+
+
 LINK = re.compile(r"(?<!`)!?\[[^\]\n]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+)$", re.M)
 

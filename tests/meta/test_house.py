@@ -89,6 +89,9 @@ class House(unittest.TestCase):
     def test_rules_have_their_cases(self):
         self.none(rules.check_rule_cases(TEXTS))
 
+    def test_tables_have_their_cases(self):
+        self.none(rules.check_table_cases(TEXTS))
+
     def test_shared_names_stand_in_one_table(self):
         self.none(rules.check_shared_names(TEXTS))
 

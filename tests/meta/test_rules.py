@@ -169,6 +169,34 @@ class Rules(unittest.TestCase):
         self.assertEqual(["tests/unit/analysis: rule_d_fires is no case of a rule"],
                          self.complaints(rules.check_rule_cases, files(*cases, "rule_d_fires")))
 
+    def test_table_cases(self):
+        table = {"src/analysis/tables.c":
+                 'const struct ss_table_kind ss_table_kinds[] = {\n    {.id = "gpu-work",\n'
+                 '     .summary = "a, b",\n     .build = ss_build_a},\n    {.id = "op",\n'
+                 '     .columns = "own",\n     .build = build_b},\n    {.id = NULL}};\n'}
+
+        def case(name, row, cells="a=1; b=2; c=-"):
+            return (f"static void {name}(void **state)\n{{\n    build_tables(&made.built, {row}, &s, t);\n"
+                    f'    check_cells(&made.built.tables[0], 0, /* why */\n                "{cells}");\n}}\n'
+                    f"    cmocka_unit_test({name}),\n")
+
+        good = case("table_gpu_work", '"gpu-work", NULL'), case("table_op_own", '"op", "own"')
+
+        def complaints(*cases):
+            path = "tests/unit/analysis/test_x.c"
+            return self.complaints(rules.check_table_cases, {**table, path: "".join(cases)})
+        self.assertEqual([], complaints(*good))
+        self.assertEqual(["tests/unit/analysis: no test table_op_own"], complaints(good[0]))
+        self.assertEqual(["tests/unit/analysis: no test table_op_own"],
+                         complaints(good[0], good[1].replace("cmocka_unit_test", "x")))
+        self.assertEqual(["tests/unit/analysis: table_gpu is of no table"],
+                         complaints(*good, case("table_gpu", '"gpu", NULL')))
+        for row in ('"op", NULL', '"op", "key_averages"', '"gpu-work", NULL'):
+            self.assertEqual(["tests/unit/analysis: table_op_own does not build its table"],
+                             complaints(good[0], case("table_op_own", row)))
+        self.assertEqual(["tests/unit/analysis: table_op_own compares fewer than three cells of a row"],
+                         complaints(good[0], case("table_op_own", '"op", "own"', "a=1; b=2")))
+
     def test_spdx(self):
         line = "SPDX-License-Identifier: Apache-2.0"
         good = {"a.c": f"/* {line} */\n", "b": f"#!/bin/sh\n# {line}\n", "data.json": "{}",

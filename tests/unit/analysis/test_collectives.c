@@ -9,6 +9,7 @@
 #include "../rank_builder.h"
 #include "analysis/blame.h"
 #include "analysis/collective_table.h"
+#include "table_checks.h"
 
 #define MS UINT64_C(1000000)
 
@@ -305,6 +306,24 @@ static void a_rank_that_is_late_once_in_each_step(void **state)
     end(&made);
 }
 
+static void table_collective(void **state)
+{
+    (void)state;
+    static const struct call calls[] = {
+        {0, "a", 1, 10, 41, NULL}, {1, "a", 1, 25, 41, NULL}, {2, "a", 1, 40, 41, NULL}};
+    struct made made;
+    struct built_tables built;
+    BEGIN(&made, 3, calls);
+    find(&made);
+    build_tables(&built, "collective", NULL, &made.selection, NULL);
+    assert_int_equal(built.tables[0].row_count, 1);
+    check_cells(&built.tables[0], 0,
+                "group=a; sequence=1; ranks=3; last_rank=2; last_pid=102; skew_ns=30000000; "
+                "last_behind_ns=15000000; transfer_ns=1000000; clock_error_ns=0; bytes=4096");
+    fini_tables(&built);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +338,7 @@ int main(void)
         cmocka_unit_test(without_numbers_the_order_matches),
         cmocka_unit_test(a_broadcast_makes_none_wait),
         cmocka_unit_test(sends_and_queued_calls_are_no_collectives),
+        cmocka_unit_test(table_collective),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "../rank_builder.h"
 #include "analysis/critical_path.h"
 #include "analysis/rank_heat.h"
+#include "table_checks.h"
 
 #define MS UINT64_C(1000000)
 
@@ -308,6 +309,46 @@ static void the_table_of_ranks_has_their_batches(void **state)
     end(&made);
 }
 
+/* Rank 1 works for 50 ms, the others for 20 and 30. */
+static void table_rank(void **state)
+{
+    (void)state;
+    struct made made;
+    struct built_tables built;
+    begin(&made, rank_1_is_slow);
+    build_tables(&built, "rank", NULL, &made.selection, &made.steps);
+    assert_int_equal(built.tables[0].row_count, RANKS);
+    check_cells(&built.tables[0], 0,
+                "rank=0; pid=100; steps=20; batch_size=16; step_ns=65000000; data_ns=5000000; "
+                "compute_ns=20000000; communication_ns=40000000; times_last=0; slower_in=-");
+    check_cells(&built.tables[0], 1,
+                "rank=1; batch_size=24; compute_ns=50000000; communication_ns=10000000; "
+                "suffered_step_ns=0; inflicted_step_ns=40000000; times_last=20; "
+                "collectives=20; slower_in=forward; slower_by_ns=20000000");
+    fini_tables(&built);
+    end(&made);
+}
+
+static void table_critical_path(void **state)
+{
+    (void)state;
+    struct made made;
+    struct built_tables built;
+    begin(&made, rank_1_is_slow);
+    build_tables(&built, "critical-path", NULL, &made.selection, &made.steps);
+    assert_int_equal(built.count, 2);
+    assert_int_equal(built.tables[0].row_count, 3);
+    check_cells(&built.tables[0], 0, /* of 5 + 50 + 10 ms */
+                "rank=1; pid=101; part=forward; percent=76.9231; step_ns=50000000");
+    check_cells(&built.tables[0], 1, "part=communication; percent=15.3846; step_ns=10000000");
+    check_cells(&built.tables[0], 2, "part=data; percent=7.69231; step_ns=5000000");
+    check_cells(&built.tables[1], 0, /* as fast as rank 2 */
+                "what_if=rank as fast as the median; rank=1; saved_percent=30.7692; "
+                "saved_step_ns=20000000");
+    fini_tables(&built);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +361,8 @@ int main(void)
         cmocka_unit_test(the_table_of_ranks_has_their_batches),
         cmocka_unit_test(no_rank_is_named_for_what_chance_explains),
         cmocka_unit_test(a_rank_that_costs_a_little_is_not_named),
+        cmocka_unit_test(table_rank),
+        cmocka_unit_test(table_critical_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include "../rank_builder.h"
 #include "analysis/drifts.h"
+#include "table_checks.h"
 #include "view/sentence_text.h"
 
 #define MS UINT64_C(1000000)
@@ -27,10 +28,12 @@ struct made {
     unsigned ranks;
 };
 
+static bool is_quiet; /* each step takes what it always takes */
+
 /* Up to 1 ms, the same for each run. */
 static uint64_t noise(unsigned rank, unsigned step)
 {
-    return (rank * 31 + step) * UINT64_C(2654435761) % 1000 * US;
+    return is_quiet ? 0 : (rank * 31 + step) * UINT64_C(2654435761) % 1000 * US;
 }
 
 static uint64_t nothing(unsigned rank, unsigned step)
@@ -212,13 +215,39 @@ static void a_healthy_run(void **state)
     end(&made);
 }
 
+/* From step 1070 on, the forward of rank 1 takes 20 ms longer: it has no drift before or after. */
+static void table_drift(void **state)
+{
+    (void)state;
+    struct made made;
+    struct built_tables built;
+    is_quiet = true;
+    begin(&made, RANKS, one_heats);
+    is_quiet = false;
+    build_tables(&built, "drift", NULL, &made.selection, &made.steps);
+    const struct ss_table *table = &built.tables[0];
+    assert_int_equal(table->row_count, 18); /* of each rank 6 stages */
+    check_cells(table, 0,                   /* it waits for rank 1: its step is as long */
+                "rank=0; pid=100; stage=step; drift=slower; median_ns=49000000; "
+                "change_ns=20000000; since_step=1070; before_ns=49000000; after_ns=69000000");
+    check_cells(table, 3, /* 20 of 49 ms */
+                "rank=1; pid=101; stage=own time; drift=slower; median_ns=45000000; "
+                "change_ns=20000000; of_step_percent=40.8163; since_step=1070; "
+                "before_ns=45000000; after_ns=65000000; steps=120");
+    check_cells(table, 4, "rank=1; stage=forward; before_ns=40000000; after_ns=60000000");
+    check_cells(table, 7,
+                "rank=0; stage=own time; drift=steady; median_ns=45000000; change_ns=0; "
+                "since_step=-; before_ns=-");
+    fini_tables(&built);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_rank_of_three),
-        cmocka_unit_test(all_ranks),
-        cmocka_unit_test(one_host),
-        cmocka_unit_test(a_healthy_run),
+        cmocka_unit_test(one_rank_of_three), cmocka_unit_test(all_ranks),
+        cmocka_unit_test(one_host),          cmocka_unit_test(a_healthy_run),
+        cmocka_unit_test(table_drift),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include "../model_builder.h"
 #include "analysis/flops.h"
+#include "table_checks.h"
 
 /* One process, whose autograd has a thread of its own. */
 struct made {
@@ -249,6 +250,28 @@ static void test_peaks_are_by_whole_words(void **state)
     assert_float_equal(ss_peak_of_cpu(ss_strview_of("AVX2"), 0, 8).flops_per_s, 0, 0);
 }
 
+static void table_flops(void **state)
+{
+    (void)state;
+    struct made made;
+    struct built_tables built;
+    begin(&made);
+    make_training(&made);
+    make_table(&made, 0);
+    build_tables(&built, "flops", NULL, &made.selection, &made.training);
+    assert_int_equal(built.tables[0].row_count, 5);
+    check_cells(&built.tables[0], 0,
+                "kind=step; flops_per_step=1900; calls_per_step=3; time_per_step_ns=1000; "
+                "flops_per_s=1.9e+09; peak_flops_per_s=-; counted_steps=2");
+    check_cells(&built.tables[0], 1, /* 600 forward, 1000 backward, in 100 and 180 ns */
+                "kind=operator; name=aten::mm; flops_per_step=1600; percent=84.2105; "
+                "calls_per_step=2; time_per_step_ns=280");
+    check_cells(&built.tables[0], 2, "kind=operator; name=aten::addmm; flops_per_step=300");
+    check_cells(&built.tables[0], 3, "kind=module; name=Net; flops_per_step=1900; percent=100");
+    fini_tables(&built);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +281,7 @@ int main(void)
         cmocka_unit_test(test_nothing_counted_is_no_row),
         cmocka_unit_test(test_a_known_device_has_a_peak),
         cmocka_unit_test(test_peaks_are_by_whole_words),
+        cmocka_unit_test(table_flops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

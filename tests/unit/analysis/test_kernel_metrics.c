@@ -10,6 +10,7 @@
 
 #include "analysis/kernel_metrics.h"
 #include "model/importer.h"
+#include "table_checks.h"
 
 #define HEAD                                                                                       \
     "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Section Name\","       \
@@ -112,12 +113,30 @@ static void processes_are_selected(void **state)
     fini();
 }
 
+static void table_metric(void **state)
+{
+    (void)state;
+    struct built_tables built;
+    struct ss_kernel_metrics_options options = {.size = sizeof options};
+    build(three_launches, NULL, &options);
+    build_tables(&built, "metric", NULL, &selection, NULL);
+    assert_int_equal(built.tables[0].row_count, 5);
+    check_cells(&built.tables[0], 0,
+                "name=big<int, 2>(float*); base_name=big; short_name=big<int, 2>; section=Light; "
+                "metric=Duration; unit=ns; instances=2; avg=502500; min=5000; max=1e+06");
+    check_cells(&built.tables[0], 1,
+                "section=Light; metric=Throughput; unit=%; instances=2; avg=50; min=40; max=60");
+    fini_tables(&built);
+    fini();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics_are_means_of_launches),
         cmocka_unit_test(kernels_are_grouped_and_limited),
         cmocka_unit_test(processes_are_selected),
+        cmocka_unit_test(table_metric),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

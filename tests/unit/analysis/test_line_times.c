@@ -10,6 +10,7 @@
 
 #include "../model_builder.h"
 #include "analysis/line_times.h"
+#include "table_checks.h"
 
 /* Line 1 … of the only file. */
 static const char *const source[] = {"import os",
@@ -139,12 +140,36 @@ static void test_nothing(void **state)
     ss_model_fini(&model);
 }
 
+static void table_line_time(void **state)
+{
+    (void)state;
+    struct ss_model model;
+    struct ss_selection selection;
+    struct built_tables built;
+    fill(&model);
+    assert_int_equal(ss_selection_init(&selection, &model,
+                                       &(struct ss_selection_options){.idle = SS_IDLE_ALL}, NULL),
+                     SS_OK);
+    build_tables(&built, "line-time", NULL, &selection, NULL);
+    assert_int_equal(built.tables[0].row_count, 4);
+    check_cells(&built.tables[0], 0,
+                "function=f; path=/a.py; first_line=3; line=7; hits=5; total_ns=400; "
+                "per_hit_ns=80; percent=40; function_total_ns=1000");
+    check_cells(&built.tables[0], 1,
+                "function=f; line=9; hits=3; total_ns=600; per_hit_ns=200; percent=60");
+    check_cells(&built.tables[0], 2, "function=A.m; line=15; hits=1; total_ns=50; percent=100");
+    fini_tables(&built);
+    ss_selection_fini(&selection);
+    ss_model_fini(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_functions_by_time_and_lines_in_order),
         cmocka_unit_test(test_lines_that_never_ran_come_from_the_source),
         cmocka_unit_test(test_nothing),
+        cmocka_unit_test(table_line_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

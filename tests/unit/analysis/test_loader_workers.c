@@ -10,6 +10,7 @@
 
 #include "../model_builder.h"
 #include "analysis/loader_workers.h"
+#include "table_checks.h"
 
 #define MS UINT64_C(1000000)
 
@@ -316,6 +317,29 @@ static void test_copies_are_those_of_the_steps_whose_operators_were_recorded(voi
     end(&made);
 }
 
+static void table_worker(void **state)
+{
+    (void)state;
+    struct made made;
+    struct built_tables built;
+    make_training(&made);
+    build_tables(&built, "worker", NULL, &made.selection, &made.training);
+    assert_int_equal(built.count, 2);
+    check_cells(&built.tables[0], 0,
+                "pid=101; worker=0; batches=5; samples=20; busy_percent=80; waiting_ns=200000000; "
+                "batch_mean_ns=160000000; batch_p95_ns=160000000; sample_mean_ns=40000000; "
+                "collate_mean_ns=40000000; collate_percent=25");
+    check_cells(&built.tables[0], 1,
+                "pid=102; worker=1; batches=5; samples=20; busy_percent=50; "
+                "batch_mean_ns=80000000; sample_mean_ns=20000000");
+    check_cells(&built.tables[1], 0,
+                "pid=100; workers=2; batch_size=4; prefetch_factor=-; asked=10; wait_percent=40; "
+                "wait_mean_ns=40000000; empty_percent=50; ready_mean=1; ready_max=2; "
+                "workers_needed=2");
+    fini_tables(&built);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_one_process),
         cmocka_unit_test(test_nothing_at_all),
         cmocka_unit_test(test_copies_are_those_of_the_steps_whose_operators_were_recorded),
+        cmocka_unit_test(table_worker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "../model_builder.h"
 #include "analysis/memories.h"
+#include "table_checks.h"
 
 /* A training in memory. Each step takes 1000 ns: data, forward, backward and optimizer 200 each,
  * then other. Tracks are filled one after the other. */
@@ -359,6 +360,33 @@ static void test_no_steps(void **state)
     end(&made);
 }
 
+static void table_memory(void **state)
+{
+    (void)state;
+    struct made made;
+    struct built_tables built;
+    begin(&made, 6);
+    put(&made, made.rss, begin_of(0) - 5, 1000);
+    for (unsigned i = 0; i < 6; i++) {
+        put_step(&made, made.rss, i, level);
+    }
+    sum_up(&made);
+    build_tables(&built, "memory", NULL, &made.selection, &made.training);
+    assert_int_equal(built.count, 2);
+    check_cells(&built.tables[0], 0,
+                "name=memory rss; pid=42; start_bytes=1000; end_bytes=1000; peak_bytes=1500; "
+                "peak_phase=forward; limit_bytes=-");
+    assert_int_equal(built.tables[1].row_count, EDGES);
+    check_cells(&built.tables[1], 1,
+                "phase=forward; steps=6; end_mean_bytes=1500; end_max_bytes=1500; "
+                "change_mean_bytes=500; peak_mean_bytes=1500; peak_max_bytes=1500");
+    check_cells(&built.tables[1], 2,
+                "phase=backward; end_mean_bytes=1100; change_mean_bytes=-400; "
+                "peak_mean_bytes=1500");
+    fini_tables(&built);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_the_line_through_steps),
         cmocka_unit_test(test_what_is_no_number_of_bytes),
         cmocka_unit_test(test_no_steps),
+        cmocka_unit_test(table_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

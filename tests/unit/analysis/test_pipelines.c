@@ -10,6 +10,7 @@
 
 #include "../pipeline_builder.h"
 #include "analysis/pipelines.h"
+#include "table_checks.h"
 
 enum { FORWARD = 4, BACKWARD = 8 };
 
@@ -183,6 +184,31 @@ static void test_ranks_without_messages_are_no_pipeline(void **state)
     end(&made);
 }
 
+/* Stages of 4 and 7 ms, 4 micro-batches, all forward passes first: a pass takes 96 ms. */
+static void table_pipeline(void **state)
+{
+    (void)state;
+    struct pipeline_shape shape = {
+        .stages = 2, .batches = 4, .pipelines = 1, .forward = {4, 7}, .is_gpipe = true};
+    struct made made;
+    struct built_tables built;
+    begin(&made, &shape);
+    build_tables(&built, "pipeline", NULL, &made.selection, &made.steps);
+    assert_int_equal(built.tables[0].row_count, 2);
+    check_cells(&built.tables[0], 0, /* it waits for 30 ms, then for 6 before each backward pass */
+                "rank=0; pid=100; pipeline=0; stage=0; steps=12; micro_batches_step=4; "
+                "work_step_ns=48000000; micro_batch_ns=12000000; idle_percent=50; "
+                "ideal_percent=20; idle_step_ns=48000000; warm_up_step_ns=30000000; "
+                "drain_step_ns=18000000; in_collectives_step_ns=0; waits_for_rank=1");
+    check_cells(&built.tables[0],
+                1, /* until the first one's forward, and after its last backward */
+                "rank=1; stage=1; work_step_ns=84000000; micro_batch_ns=21000000; "
+                "idle_percent=12.5; idle_step_ns=12000000; warm_up_step_ns=4000000; "
+                "steady_step_ns=0; drain_step_ns=8000000; waits_for_rank=0");
+    fini_tables(&built);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +219,7 @@ int main(void)
         cmocka_unit_test(test_a_trial_of_a_step_is_no_micro_batch),
         cmocka_unit_test(test_pipelines_beside_each_other),
         cmocka_unit_test(test_ranks_without_messages_are_no_pipeline),
+        cmocka_unit_test(table_pipeline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@
 #include "analysis/range_rows.h"
 #include "analysis/ranges.h"
 #include "model/model.h"
+#include "table_checks.h"
 #include "trace/writer_tracks.h"
 
 #define START RECORDING_START
@@ -163,12 +164,9 @@ static void test_sorting(void **state)
 /* Main thread: a 0–100 with b 10–30, b 40–60 (in it c 45–50) and a (recursion, of another colour)
  * 70–90; a 200–300 still open at 260, where the recording ends. Another domain's a, another
  * process's and another thread's, twice. */
-static void test_rows(void **state)
+static void open_rows(struct ss_model *model, struct ss_selection *selection)
 {
-    (void)state;
     const char *path = recording_path("ranges");
-    struct ss_model model;
-    struct ss_selection selection;
     open_writer(path);
     begin(0, MAIN, A, (struct ss_trace_value){.type = SS_VALUE_INT, .integer = -3});
     range(10, 30, MAIN, B);
@@ -186,7 +184,15 @@ static void test_rows(void **state)
     begin(0, STEPS, 0, (struct ss_trace_value){.type = SS_VALUE_INT, .integer = 12});
     end(260, STEPS);
     begin(200, MAIN, STYLED_A, (struct ss_trace_value){.type = SS_VALUE_UINT, .natural = 8});
-    close_writer(&model, &selection, path);
+    close_writer(model, selection, path);
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    struct ss_model model;
+    struct ss_selection selection;
+    open_rows(&model, &selection);
     check_rows(&selection, 0,
                "step 1 260 260 260 260 260 260 0\n"
                "a 2 160 100 80 60 100 100 1\n"
@@ -254,13 +260,9 @@ static void check_counter(const struct ss_table *table, const char *name, const 
     fail_msg("no counter %s", name);
 }
 
-static void test_counters(void **state)
+static void open_counters(struct ss_model *model, struct ss_selection *selection)
 {
-    (void)state;
     const char *path = recording_path("counters");
-    struct ss_model model;
-    struct ss_selection selection;
-    struct ss_table table;
     open_writer(path);
     PUT(track, writer, .ref = GROUP, .kind = SS_TRACK_GROUP, .process_ref = 1,
         .name = ss_strview_of("usage"));
@@ -276,7 +278,16 @@ static void test_counters(void **state)
     value(0, LEVEL, 10); /* for 1 s */
     value(1, LEVEL, 30); /* for 3 s */
     value(4, LEVEL, 0);  /* the process has ended */
-    close_writer(&model, &selection, path);
+    close_writer(model, selection, path);
+}
+
+static void test_counters(void **state)
+{
+    (void)state;
+    struct ss_model model;
+    struct ss_selection selection;
+    struct ss_table table;
+    open_counters(&model, &selection);
     ss_counters_table(&selection, &(struct ss_counters_options){0}, &table);
     /* count min mean p50 p95 max last, then the rate */
     check_counter(&table, "tokens", (double[]){4, 100, 250, 200, 400, 400, 1000});
@@ -302,10 +313,55 @@ static void test_counters(void **state)
     ss_model_fini(&model);
 }
 
+static void table_range(void **state)
+{
+    (void)state;
+    struct ss_model model;
+    struct ss_selection selection;
+    struct built_tables built;
+    open_rows(&model, &selection);
+    build_tables(&built, "range", NULL, &selection, NULL);
+    const struct ss_table *table = &built.tables[0];
+    assert_int_equal(table->row_count, 9);
+    check_cells(table, 0, "name=step; kind=step; count=1; total_ns=260; self_ns=260; cut=0");
+    check_cells(table, 1,
+                "name=a; path=a; kind=range; count=2; total_ns=160; self_ns=100; mean_ns=80; "
+                "p50_ns=60; p95_ns=100; max_ns=100; cut=1");
+    check_cells(table, 3,
+                "name=b; path=a;b; count=2; total_ns=40; self_ns=35; mean_ns=20; max_ns=20; cut=0");
+    ss_selection_fini(&selection);
+    ss_model_fini(&model);
+    fini_tables(&built);
+}
+
+static void table_counter(void **state)
+{
+    (void)state;
+    struct ss_model model;
+    struct ss_selection selection;
+    struct built_tables built;
+    open_counters(&model, &selection);
+    build_tables(&built, "counter", NULL, &selection, NULL);
+    const struct ss_table *table = &built.tables[0];
+    assert_int_equal(table->row_count, 4);
+    check_cells(table, 0,
+                "name=tokens; group=-; count=4; min=100; mean=250; p50=200; p95=400; max=400; "
+                "last=1000; rate_per_s=300");
+    check_cells(table, 1, "name=total; count=3; min=1; mean=3; max=5; last=1009; rate_per_s=3");
+    check_cells(table, 2, "name=queue; count=4; min=0; mean=1.5; p50=1; max=3; last=0");
+    check_cells(table, 3,
+                "name=memory; group=usage; count=2; min=10; mean=25; max=30; rate_per_s=-");
+    ss_selection_fini(&selection);
+    ss_model_fini(&model);
+    fini_tables(&built);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_percentiles),
-                                       cmocka_unit_test(test_sorting), cmocka_unit_test(test_rows),
-                                       cmocka_unit_test(test_counters)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_percentiles), cmocka_unit_test(test_sorting),
+        cmocka_unit_test(test_rows),        cmocka_unit_test(test_counters),
+        cmocka_unit_test(table_range),      cmocka_unit_test(table_counter),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

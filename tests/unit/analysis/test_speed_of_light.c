@@ -12,6 +12,7 @@
 #include "analysis/kernel_occupancy.h"
 #include "analysis/speed_of_light.h"
 #include "model/importer.h"
+#include "table_checks.h"
 
 #define HEAD                                                                                       \
     "\"ID\",\"Process ID\",\"Kernel Name\",\"Stream\",\"Block Size\",\"Grid Size\",\"Device\","    \
@@ -85,20 +86,21 @@ static void assert_integer(size_t row, size_t column, int64_t value)
 
 /* --- speed of light --------------------------------------------------------------------------- */
 
+static const char two_copies[] = DETAILS ROW("0", "copy", "Duration", "us", "3")
+    ROW("0", "copy", "Compute (SM) Throughput", "%", "10")
+        ROW("0", "copy", "Memory Throughput", "%", "88")
+            ROW("0", "copy", "Memory Throughput", "Gbyte/s", "300")
+                ROW("0", "copy", "DRAM Throughput", "%", "88")
+                    ROW("0", "copy", "L2 Cache Throughput", "%", "30")
+                        ROW("1", "copy", "Duration", "us", "1")
+                            ROW("1", "copy", "Compute (SM) Throughput", "%", "50")
+                                ROW("1", "copy", "Memory Throughput", "%", "80")
+                                    ROW("1", "copy", "DRAM Throughput", "%", "80");
+
 static void throughputs_are_means_weighted_by_time(void **state)
 {
     (void)state;
-    light(DETAILS ROW("0", "copy", "Duration", "us", "3")
-              ROW("0", "copy", "Compute (SM) Throughput", "%", "10")
-                  ROW("0", "copy", "Memory Throughput", "%", "88")
-                      ROW("0", "copy", "Memory Throughput", "Gbyte/s", "300")
-                          ROW("0", "copy", "DRAM Throughput", "%", "88")
-                              ROW("0", "copy", "L2 Cache Throughput", "%", "30")
-                                  ROW("1", "copy", "Duration", "us", "1")
-                                      ROW("1", "copy", "Compute (SM) Throughput", "%", "50")
-                                          ROW("1", "copy", "Memory Throughput", "%", "80")
-                                              ROW("1", "copy", "DRAM Throughput", "%", "80"),
-          false);
+    light(two_copies, false);
     assert_int_equal(table.row_count, 1);
     assert_real(0, SS_LIGHT_COMPUTE, 20);
     assert_real(0, SS_LIGHT_MEMORY, 86);
@@ -190,18 +192,21 @@ static void kernels_of_one_base_name_are_one(void **state)
 
 /* --- occupancy -------------------------------------------------------------------------------- */
 
+static const char many_registers[] =
+    DETAILS ROW("0", "k", "Registers Per Thread", "register/thread", "128")
+        ROW("0", "k", "Static Shared Memory Per Block", "Kbyte/block", "1.02")
+            ROW("0", "k", "Dynamic Shared Memory Per Block", "byte/block", "4")
+                ROW("0", "k", "Block Limit SM", "block", "16")
+                    ROW("0", "k", "Block Limit Registers", "block", "2")
+                        ROW("0", "k", "Block Limit Shared Mem", "block", "16")
+                            ROW("0", "k", "Block Limit Warps", "block", "4")
+                                ROW("0", "k", "Theoretical Occupancy", "%", "50")
+                                    ROW("0", "k", "Achieved Occupancy", "%", "31.5");
+
 static void the_limits_of_the_file_are_used(void **state)
 {
     (void)state;
-    occupancy(DETAILS ROW("0", "k", "Registers Per Thread", "register/thread", "128")
-                  ROW("0", "k", "Static Shared Memory Per Block", "Kbyte/block", "1.02")
-                      ROW("0", "k", "Dynamic Shared Memory Per Block", "byte/block", "4")
-                          ROW("0", "k", "Block Limit SM", "block", "16")
-                              ROW("0", "k", "Block Limit Registers", "block", "2")
-                                  ROW("0", "k", "Block Limit Shared Mem", "block", "16")
-                                      ROW("0", "k", "Block Limit Warps", "block", "4")
-                                          ROW("0", "k", "Theoretical Occupancy", "%", "50")
-                                              ROW("0", "k", "Achieved Occupancy", "%", "31.5"));
+    occupancy(many_registers);
     assert_int_equal(table.row_count, 1);
     assert_integer(0, SS_OCCUPANCY_THREADS, 256);
     assert_integer(0, SS_OCCUPANCY_REGISTERS, 128);
@@ -256,6 +261,38 @@ static void values_of_any_size_are_taken(void **state)
     fini();
 }
 
+/* 3 µs at 10 %, 1 µs at 50 %. */
+static void table_speed_of_light(void **state)
+{
+    (void)state;
+    struct built_tables built;
+    light(two_copies, false);
+    build_tables(&built, "speed-of-light", NULL, &selection, NULL);
+    assert_int_equal(built.tables[0].row_count, 1);
+    check_cells(&built.tables[0], 0,
+                "name=copy; instances=2; total_ns=4000; percent=100; compute_percent=20; "
+                "memory_percent=86; l1_percent=-; l2_percent=30; dram_percent=86; "
+                "source=measured; limiter=DRAM");
+    fini_tables(&built);
+    fini();
+}
+
+static void table_occupancy(void **state)
+{
+    (void)state;
+    struct built_tables built;
+    occupancy(many_registers);
+    build_tables(&built, "occupancy", NULL, &selection, NULL);
+    assert_int_equal(built.tables[0].row_count, 1);
+    check_cells(&built.tables[0], 0,
+                "name=k; block_threads=256; registers=128; shared_bytes=1024; instances=1; "
+                "theoretical_percent=50; achieved_percent=31.5; blocks_by_registers=2; "
+                "blocks_by_shared_memory=16; blocks_by_warps=4; blocks_most=16; "
+                "source=reported; limiter=registers");
+    fini_tables(&built);
+    fini();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +304,8 @@ int main(void)
         cmocka_unit_test(the_limits_of_the_file_are_used),
         cmocka_unit_test(without_them_they_follow_from_what_a_block_needs),
         cmocka_unit_test(values_of_any_size_are_taken),
+        cmocka_unit_test(table_speed_of_light),
+        cmocka_unit_test(table_occupancy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

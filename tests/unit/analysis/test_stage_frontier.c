@@ -8,6 +8,7 @@
 
 #include "../rank_builder.h"
 #include "analysis/stage_frontier.h"
+#include "table_checks.h"
 
 #define MS UINT64_C(1000000)
 
@@ -240,6 +241,25 @@ static void steps_that_a_rank_lacks_are_left_out(void **state)
     end(&made);
 }
 
+/* 5 + 50 + 10 + 4 ms: the forward of rank 1 takes 30 ms longer than that of the median rank. */
+static void table_stage(void **state)
+{
+    (void)state;
+    struct made made;
+    struct built_tables built;
+    begin(&made, slow_forward);
+    build_tables(&built, "stage", NULL, &made.selection, &made.steps);
+    assert_int_equal(built.tables[0].row_count, 4);
+    check_cells(&built.tables[0], 1,
+                "stage=forward; exposed_percent=72.4638; exposed_step_ns=50000000; "
+                "median_rank_ns=20000000; delay_step_ns=30000000; rank=1; rank_percent=100");
+    check_cells(&built.tables[0], 3,
+                "stage=communication; behind=backward; exposed_step_ns=4000000; "
+                "median_rank_ns=34000000; delay_step_ns=0");
+    fini_tables(&built);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +268,7 @@ int main(void)
         cmocka_unit_test(ranks_that_are_slow_in_turns_are_not_named),
         cmocka_unit_test(a_rank_that_waits_for_others_is_not_named),
         cmocka_unit_test(steps_that_a_rank_lacks_are_left_out),
+        cmocka_unit_test(table_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
