@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stepscope under test, the interpreters found here, and the reasons for skipping."""
 
+import functools
 import importlib
 import importlib.util
 import json
@@ -15,8 +16,9 @@ import pytest
 from target import Target
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "recordings"))
 # They run first: where files run in parallel, the others fill the time beside them.
-SLOWEST = ("test_unequal_ranks", "test_trigger", "test_pipelines", "test_torch_loops", "test_verdict",
+SLOWEST = ("test_framework_ranks", "test_trigger", "test_pipelines", "test_torch_loops", "test_verdict",
            "test_integrations", "test_torch_workers", "test_recorded_traces", "test_device_time",
            "test_gpu", "test_workers", "test_waits", "test_tokens", "test_torch_profiler",
            "test_extending", "test_torch_guard", "test_oracle", "test_crowds", "test_example_slurm")
@@ -59,6 +61,11 @@ class Stepscope:
 def pytest_collection_modifyitems(items):
     place = {name: number for number, name in enumerate(SLOWEST)}
     items.sort(key=lambda item: place.get(item.path.stem, len(SLOWEST)))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--record-anew", action="store_true",
+                     help="record each input of tests/recordings/ instead of reading the stored one")
 
 
 def _word(argument):
@@ -114,6 +121,52 @@ def stepscope():
     if not path.exists():
         pytest.fail(f"{path} is not built; run: cmake --preset dev && cmake --build build/dev")
     return Stepscope(path.resolve())
+
+
+@pytest.fixture(scope="session")
+def recordings(stepscope, tmp_path_factory, request):
+    """recordings(NAME): an input of tests/recordings/inputs.py, with `trace` and `said`. With
+    --record-anew its program runs now; without that, the stored recording is read."""
+    import inputs  # pylint: disable=import-outside-toplevel
+    import recording  # pylint: disable=import-outside-toplevel
+    records_anew = request.config.getoption("--record-anew")
+
+    @functools.lru_cache(None)
+    def of(name):
+        one = inputs.INPUTS[name]
+        if not records_anew:
+            return recording.stored(name)
+        if lacking := one.lacks():
+            pytest.skip(f"{lacking} is not installed")
+        folder = tmp_path_factory.mktemp(name)
+        return recording.record(one, recording.here(stepscope, folder), folder / f"{name}.pftrace")
+    return of
+
+
+@pytest.fixture(scope="session")
+def report_of(stepscope):
+    """report_of(TRACE, OPTIONS…): the JSON document of `stepscope report`, read once for each."""
+    @functools.lru_cache(None)
+    def of(trace, *options):
+        return json.loads(stepscope("report", "--format", "json", *options, trace).stdout)
+    return of
+
+
+@pytest.fixture(scope="session")
+def rows_of(report_of):
+    """rows_of(TRACE, TABLE, OPTIONS…): all rows of one table."""
+    def of(trace, table, *options):
+        return report_of(trace, "--by", table, "--num-rows", "all", *options)["tables"][0]["rows"]
+    return of
+
+
+@pytest.fixture(scope="session")
+def text_of(stepscope):
+    """text_of(TRACE, OPTIONS…): the text of `stepscope report`, made once for each."""
+    @functools.lru_cache(None)
+    def of(trace, *options):
+        return stepscope("report", *options, trace).stdout
+    return of
 
 
 @pytest.fixture(scope="session")

@@ -83,8 +83,8 @@ def _rate(name, value):
 
 
 def _operators(name, value):
-    if value not in ("auto", "all", "off"):
-        raise ValueError(f'{name} takes "auto", "all" or "off", not {value!r}')
+    if value not in ("auto", "all", "collectives", "off"):
+        raise ValueError(f'{name} takes "auto", "all", "collectives" or "off", not {value!r}')
     return value
 
 

@@ -42,7 +42,8 @@ class Profiler(metaclass=Singleton):
     rate: samples per second, 0.01 to 100,000 (default 100).
     json: True: each window as JSON for Chrome and Perfetto, in place of a trace; "beside": both.
     torch: False: PyTorch is not instrumented: no operators, and only marked steps and phases.
-    operators: of PyTorch: "auto" (of random steps, at a cost of about 1.2 %), "all" or "off".
+    operators: of PyTorch: "auto" (of random steps, at a cost of about 1.2 %), "all",
+        "collectives" (only these, of all steps) or "off".
     module_depth: depth down to which modules of PyTorch are recorded (default 2; 0: the model; -1:
         none).
     step_optimizer: with several optimizers, the class of the one whose updates end the steps.

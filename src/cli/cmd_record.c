@@ -143,7 +143,8 @@ static const struct ss_option options[] = {
      NULL, false},
     {"operators", 0, "WHEN",
      "operators of PyTorch: auto (the default) records them in steps chosen at random, at a "
-     "cost of about 1.2 % of the time; all records every step; off records none",
+     "cost of about 1.2 % of the time; all records every step; collectives records only the "
+     "collectives, of every step; off records none",
      NULL, false},
     {"module-depth", 0, "N",
      "depth down to which modules of PyTorch are recorded: 0 is the model only, 2 adds its "
@@ -344,7 +345,7 @@ static bool parse_options(const struct ss_arguments *arguments, struct ss_record
     static const char *const full_rings[] = {"drop", "overwrite", NULL};
     double seconds, host_seconds;
     const char *optimizer = ss_arguments_get(arguments, "step-optimizer");
-    static const char *const operators[] = {"auto", "all", "off", NULL};
+    static const char *const operators[] = {"auto", "all", "collectives", "off", NULL};
     long long pid, to_keep, depth;
     int when_full, which_operators;
     if (!ss_arguments_get_number(arguments, "rate", 0.01, 100000, 100, &plan->record.rate_hz) ||

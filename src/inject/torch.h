@@ -45,9 +45,15 @@ bool ss_torch_add_methods(ss_python_object *functions, struct ss_python_method *
 /* false: an exception is set. */
 bool ss_torch_has_arguments(ptrdiff_t count, ptrdiff_t wanted);
 
-/* Records operators of all threads from now on; libtorch must be found and checked before. `all`:
- * in every step. */
-void ss_torch_operators_start(bool all);
+/* Which operators are recorded. Collectives are recorded in every step, whatever is chosen. */
+enum ss_torch_operators {
+    SS_TORCH_OPERATORS_OF_SOME_STEPS,
+    SS_TORCH_OPERATORS_OF_ALL_STEPS,
+    SS_TORCH_COLLECTIVES_ONLY,
+};
+
+/* Records operators of all threads from now on; libtorch must be found and checked before. */
+void ss_torch_operators_start(enum ss_torch_operators which);
 void ss_torch_operators_stop(void);
 /* The number of module calls that are open on this thread. */
 int ss_torch_module_depth(void);

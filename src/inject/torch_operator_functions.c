@@ -116,12 +116,16 @@ static ss_python_object *check_end(ss_python_object *self, ss_python_object *con
     return reason(ss_torch_check_end());
 }
 
-/* truth: in all steps */
+/* enum ss_torch_operators */
 static ss_python_object *start(ss_python_object *self, ss_python_object *const *args,
                                ptrdiff_t count)
 {
     (void)self;
-    ss_torch_operators_start(count == 1 && ss_python.PyObject_IsTrue(args[0]) == 1);
+    int64_t numbers[MOST_NUMBERS];
+    if (!read_numbers(args, count, 1, numbers)) {
+        return NULL;
+    }
+    ss_torch_operators_start((enum ss_torch_operators)numbers[0]);
     return ss_python_none();
 }
 

@@ -253,7 +253,8 @@ enum { BUDGET_PER_MILLE = 12, FIRST_STEPS = 5, CREDIT_STEPS = 10, OBSERVERS = 3 
 
 static struct {
     uint64_t handles[OBSERVERS];
-    bool is_started, is_on, all;
+    bool is_started, is_on;
+    enum ss_torch_operators which;
     uint32_t counter;
     /* The number of steps, and values at the begin of the current one. */
     uint64_t steps, began_ns, began_events, began_dropped, random;
@@ -356,7 +357,7 @@ void ss_torch_operators_step(void)
     duty_cycle.steps++;
     duty_cycle.began_ns = now_ns;
     duty_cycle.began_events = now_events;
-    if (!duty_cycle.all) {
+    if (duty_cycle.which == SS_TORCH_OPERATORS_OF_SOME_STEPS) {
         set_enabled(duty_cycle.steps < FIRST_STEPS || duty_cycle.credit_ns >= threshold());
     }
     emit_state(duty_cycle.is_on);
@@ -364,10 +365,10 @@ void ss_torch_operators_step(void)
 
 /* --- set-up ---------------------------------------------------------------------------------- */
 
-void ss_torch_operators_start(bool all)
+void ss_torch_operators_start(enum ss_torch_operators which)
 {
     duty_cycle.is_started = true;
-    duty_cycle.all = all;
+    duty_cycle.which = which;
     duty_cycle.steps = 0;
     duty_cycle.counter =
         ss_define_name(ss_counter_operators_recorded, sizeof ss_counter_operators_recorded - 1);
@@ -376,7 +377,7 @@ void ss_torch_operators_start(bool all)
     duty_cycle.emitted_ns = 0; /* a new recording has no value yet */
     domain = ss_define_domain("torch", 5);
     copying_name = ss_torch_copies_init() ? name_in(&kinds[OPERATOR], "aten::_to_copy") : 0;
-    set_enabled(true);
+    set_enabled(which != SS_TORCH_COLLECTIVES_ONLY);
     observe_collectives();
 }
 

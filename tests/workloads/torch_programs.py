@@ -231,7 +231,7 @@ def nanogpt():
     with group():
         model = DistributedDataParallel(Words())
         raw_model, micro_steps = model.module, 2
-        optimizer = torch.optim.AdamW(raw_model.parameters(), 1e-3)
+        optimizer = torch.optim.AdamW(raw_model.parameters(), 1e-3, fused=True)
         length = LENGTH * (MORE if has("tokens") else 1)
         data = torch.randint(0, VOCABULARY, (4096,))
 
@@ -308,7 +308,7 @@ def timm():
 def loop(model, collate):
     with group():
         model = DistributedDataParallel(model)
-        optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+        optimizer = torch.optim.AdamW(model.parameters(), 1e-3, fused=True)
         for i, batch in enumerate(DataLoader(Texts(), batch_size=BATCH, collate_fn=collate)):
             if i == STEPS:
                 break
@@ -340,7 +340,7 @@ def lightning():
             return loss
 
         def configure_optimizers(self):
-            return torch.optim.AdamW(self.parameters(), 1e-3)
+            return torch.optim.AdamW(self.parameters(), 1e-3, fused=True)
 
     torch.set_num_threads(1)
     trainer = lightning.Trainer(

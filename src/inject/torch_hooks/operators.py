@@ -18,6 +18,8 @@ from .settings import settings
 _SHAPES = (5, 7, 11), (13, 3), (2, 3, 1, 4, 1, 7), (1, 2, 1, 3, 5)
 
 
+# enum ss_torch_operators
+_WHICH = {"auto": 0, "all": 1, "collectives": 2}
 _CALLBACK, _ITT, _NOT_REQUESTED, _NOTHING = range(1, 5)  # enum ss_operator_route
 
 
@@ -67,11 +69,11 @@ def _check_operators():
     return why_not
 
 
-def _record_by_callback(in_all_steps):
+def _record_by_callback(which):
     """Returns why they cannot be recorded."""
     why_not = find_library(str(torch.__version__)) or _check_operators()
     if not why_not:
-        start_operators(in_all_steps)
+        start_operators(which)
     return why_not
 
 
@@ -149,7 +151,7 @@ def _record_by_itt():
 
 def record_operators():
     requested = settings.values.get("operators", "auto")
-    why_not = "off" if requested == "off" else _record_by_callback(requested == "all")
+    why_not = "off" if requested == "off" else _record_by_callback(_WHICH.get(requested, 0))
     if why_not not in ("", "off") and (_Itt.ranges is not None or _record_by_itt()):
         route, shown = _ITT, "ITT, of one thread and its backward: " + why_not
         why_not = ""

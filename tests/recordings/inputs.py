@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recorded inputs by name, which begins with the test file that reads it."""
+
+from recording import Input
+
+INPUTS = {}
+
+# Of several ranks, whose import of PyTorch would be most of the samples.
+FEW_SAMPLES = "-r", 10, "--host-interval", 5
+
+
+# --- test_unequal_ranks: ranks of well-known programs, of which rank 1 has a fault ----------------
+
+UNEQUAL = {"tokens": ("words", "nanogpt", "padded", "packed"),
+           "padding": ("padded",),
+           "batch": ("imagenet", "timm"),
+           "loader": ("imagenet", "timm", "padded", "nanogpt"),
+           "equal": ("imagenet", "words", "nanogpt", "timm", "padded", "packed")}
+
+for _fault, _shapes in UNEQUAL.items():
+    for _shape in _shapes:
+        INPUTS[f"unequal_ranks_{_shape}_{_fault}"] = Input(
+            program=("torch_programs.py", _shape, *(() if _fault == "equal" else (_fault, 1))),
+            ranks=2, options=(*FEW_SAMPLES, "--operators", "collectives"))

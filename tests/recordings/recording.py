@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recorded inputs: the recordings in tests/recordings/recorded/, and how each is recorded again.
+
+inputs.py lists them. `make` stores them; tests/recorded/ reads them, or, with `--record-anew`, records
+each input while the tests run and holds the new recording to the same assertions."""
+
+import dataclasses
+import hashlib
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+TESTS = HERE.parent
+STORE = HERE / "recorded"
+FACTS = STORE / "recorded.json"
+LARGEST_BYTES, LARGEST_TOTAL_BYTES = 100_000, 8_000_000
+
+# Starts a process for each rank in torchrun's environment, and waits for them.
+RANKS = """
+for rank in $(seq 0 $((WORLD_SIZE - 1))); do
+    RANK=$rank LOCAL_RANK=$rank "$@" &
+    pids="$pids $!"
+done
+status=0
+for pid in $pids; do wait $pid || status=1; done
+exit $status
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """How one recording is made.
+
+    program: a file of tests/workloads, with its arguments; `{run}` in one is the folder it runs in.
+    code: the text of a program instead of `program`.
+    ranks: that many processes in torchrun's environment; 0: one process, without that.
+    launcher: "torchrun": it starts the ranks; "": a shell does, since torchrun imports PyTorch too.
+    options: of `stepscope record`. env: of the program.
+    needs: Python modules without which the program cannot run.
+    status: the exit status of the program."""
+
+    program: tuple = ()
+    code: str = ""
+    ranks: int = 0
+    launcher: str = ""
+    options: tuple = ()
+    env: dict = dataclasses.field(default_factory=dict)
+    needs: tuple = ("torch",)
+    status: int = 0
+    timeout_s: int = 600
+
+    def lacks(self):
+        """The first module that this Python lacks; None: it can run."""
+        return next((name for name in self.needs if importlib.util.find_spec(name) is None), None)
+
+    def sources(self):
+        """What the program is made of: `make` has to run again when these change."""
+        text = self.code.encode() if self.code else (TESTS / "workloads" / self.program[0]).read_bytes()
+        how = repr((self.program, self.ranks, self.launcher, self.options, sorted(self.env.items()))).encode()
+        return hashlib.sha256(text + how).hexdigest()[:16]
+
+
+@dataclasses.dataclass(frozen=True)
+class Recorded:
+    """trace: the recording, a file or a folder of ranks. said: what the program printed."""
+
+    trace: pathlib.Path
+    said: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where a program runs: folders as the program sees them."""
+
+    stepscope: pathlib.Path
+    python: pathlib.Path
+    workloads: pathlib.Path
+    run: pathlib.Path
+    env: dict
+
+
+def here(stepscope, run):
+    """The place of the tests themselves."""
+    return Place(pathlib.Path(stepscope), pathlib.Path(sys.executable), TESTS / "workloads", run, {})
+
+
+def free_port():
+    import socket  # pylint: disable=import-outside-toplevel
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def command_of(one, place):
+    words = [filled(word, place) for word in one.program]
+    if one.code:
+        program = place.run / "train.py"
+        program.write_text(one.code)
+        words.insert(0, program)
+    else:
+        words[0] = place.workloads / words[0]
+    if one.launcher == "torchrun":
+        return [place.python, "-m", "torch.distributed.run", "--nproc-per-node", one.ranks, *words]
+    if one.ranks:
+        return ["env", f"WORLD_SIZE={one.ranks}", f"LOCAL_WORLD_SIZE={one.ranks}",
+                "MASTER_ADDR=127.0.0.1", f"MASTER_PORT={free_port()}", "sh", "-c", RANKS, "ranks",
+                place.python, *words]
+    return [place.python, *words]
+
+
+def filled(word, place):
+    return word.replace("{run}", str(place.run)) if isinstance(word, str) else word
+
+
+def environment(one, place):
+    ranks = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"} if one.ranks else {}
+    own = {key: filled(value, place) for key, value in one.env.items()}
+    return {**os.environ, **ranks, **place.env, **own}
+
+
+def record(one, place, trace):
+    """Records the input. Raises what says why it did not work."""
+    done = subprocess.run(
+        [str(word) for word in (place.stepscope, "record", "-q", *one.options, "-o", trace, "--",
+                                *command_of(one, place))],
+        cwd=place.run, env=environment(one, place), stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=one.timeout_s, check=False)
+    if done.returncode != one.status:
+        raise RuntimeError(f"exit status {done.returncode}, not {one.status}:\n{done.stderr[-4000:]}")
+    return Recorded(trace, done.stdout)
+
+
+def trace_of(folder, name):
+    """The stored recording: one file, or a folder of files."""
+    return next((path for ending in (".pftrace", ".stepscope")
+                 if (path := folder / (name + ending)).exists()), folder / (name + ".pftrace"))
+
+
+def stored(name):
+    said = STORE / (name + ".out")
+    return Recorded(trace_of(STORE, name), said.read_text() if said.exists() else "")
+
+
+def bytes_of(path):
+    files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
+    return sum(one.stat().st_size for one in files)
+
+
+def facts():
+    """Of each stored input: the versions that made it, and the digest of its sources."""
+    return json.loads(FACTS.read_text()) if FACTS.exists() else {}
+
+
+def keep(name, recorded, one, versions):
+    """Stores the recording and what is known of it."""
+    size = bytes_of(recorded.trace)
+    if size > LARGEST_BYTES:
+        raise RuntimeError(f"{size} bytes: more than {LARGEST_BYTES}; make the program shorter")
+    for old in STORE.glob(name + ".*"):
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
+    target = STORE / (name + recorded.trace.suffix)
+    shutil.copytree(recorded.trace, target) if recorded.trace.is_dir() else shutil.copyfile(
+        recorded.trace, target)
+    if recorded.said:
+        (STORE / (name + ".out")).write_text(recorded.said)
+    known = facts()
+    known[name] = {"sources": one.sources(), **versions}
+    FACTS.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+    return size
