@@ -95,6 +95,17 @@ static void cut_tables_are_read_as_far_as_they_go(void **state)
     assert_int_equal(line_at(SS_LINES_LOCATIONS, table, sizeof table, 1, 100), 2);
 }
 
+/* The byte after the table is no part of it, whatever it has. */
+static void half_a_pair_is_no_pair(void **state)
+{
+    (void)state;
+    static const uint8_t table[] = {4, 2, 0, 50}, ranges[] = {4, 0, 4, 2, 4, 50};
+    assert_int_equal(line_at(SS_LINES_NOTAB, table, 3, 1, 100), 3);
+    assert_int_equal(line_at(SS_LINES_NOTAB, table, 4, 1, 100), 53);
+    assert_int_equal(line_at(SS_LINES_DELTAS, ranges, 5, 1, 100), 3);
+    assert_int_equal(line_at(SS_LINES_DELTAS, ranges, 6, 1, 100), 53);
+}
+
 static void entries_never_pass_the_capacity(void **state)
 {
     (void)state;
@@ -113,6 +124,7 @@ int main(void)
         cmocka_unit_test(locations_of_3_11_are_followed),
         cmocka_unit_test(an_offset_before_the_code_is_the_first_line),
         cmocka_unit_test(cut_tables_are_read_as_far_as_they_go),
+        cmocka_unit_test(half_a_pair_is_no_pair),
         cmocka_unit_test(entries_never_pass_the_capacity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,33 @@ static void every_kind_becomes_utf8(void **state)
     }
 }
 
+/* The first and the last character of each length in UTF-8, and of the surrogates. */
+static void every_length_of_utf8_has_its_bounds(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t character;
+        const char *text;
+    } cases[] = {
+        {0x7f, "\x7f"},
+        {0x80, "\xc2\x80"},
+        {0x7ff, "\xdf\xbf"},
+        {0x800, "\xe0\xa0\x80"},
+        {0xd7ff, "\xed\x9f\xbf"},
+        {0xd800, "\xef\xbf\xbd"},
+        {0xdfff, "\xef\xbf\xbd"},
+        {0xe000, "\xee\x80\x80"},
+        {0xffff, "\xef\xbf\xbf"},
+        {0x10000, "\xf0\x90\x80\x80"},
+        {0x10ffff, "\xf4\x8f\xbf\xbf"},
+    };
+    struct image image;
+    image_build(&image, ss_cpython_layout_get(0x030b, false, false), memory);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_text(&image, make_text(&image, 4, &cases[i].character, 1), 100, cases[i].text);
+    }
+}
+
 static void long_text_is_cut_and_takes_several_reads(void **state)
 {
     (void)state;
@@ -110,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_becomes_utf8),
+        cmocka_unit_test(every_length_of_utf8_has_its_bounds),
         cmocka_unit_test(long_text_is_cut_and_takes_several_reads),
         cmocka_unit_test(what_is_no_text_is_refused),
         cmocka_unit_test(bytes_have_a_maximum),
