@@ -43,7 +43,7 @@ def run(command, home, folder, env, limit_s, memory_kib=UNLIMITED):
     mount = _mount_of(home)
     start = time.monotonic()
     process = subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", "nice", "-n", "15", *NAMESPACES, "--", "sh", "-c", SETUP, "sh", home, mount,
+        ["setpriv", "--pdeathsig", "KILL", *NAMESPACES, "--", "sh", "-c", SETUP, "sh", home, mount,
          str(memory_kib), folder, *command],
         env={**os.environ, **env}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, start_new_session=True)

@@ -53,7 +53,7 @@ class Tree:
         """Quiet, unless it fails."""
         log = self.home / "build.log"
         with open(log, "wb") as out:
-            done = subprocess.run(["nice", "-n", "15", *command], cwd=self.source, stdout=out,
+            done = subprocess.run([*command], cwd=self.source, stdout=out,
                                   stderr=subprocess.STDOUT, check=False)
         if done.returncode != 0:
             raise SystemExit(f"mutate: {shlex.join(command)} failed: see {log}")
@@ -80,6 +80,7 @@ class Tree:
             found.sort(key=lambda site: site.key)
             taken, counts = self.first_that_differ(found, count, commands)
             chosen += [(folder, site) for site in taken]
+            print(f"{folder}: {len(taken)} of {len(found)} sites", flush=True)
             left_out[folder] = {"sites": len(found), **counts}
         chosen.sort(key=lambda one: (one[1].path, one[1].start, -one[1].end))
         rows = [{"number": number, "folder": folder, "key": site.key, **dataclasses.asdict(site)}
@@ -137,7 +138,7 @@ def compiled(text, path, command, folder):
         out = pathlib.Path(temporary) / "out.o"
         file = pathlib.Path(temporary) / pathlib.Path(path).name
         file.write_bytes(text)
-        done = subprocess.run(["nice", "-n", "15", *command, *ERRORS, "-O2", "-g0",
+        done = subprocess.run([*command, *ERRORS, "-O2", "-g0",
                                f"-ffile-prefix-map={temporary}=", "-o", out, "-c", file], cwd=folder,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         return out.read_bytes() if done.returncode == 0 else None
