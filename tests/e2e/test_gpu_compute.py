@@ -6,14 +6,12 @@ processor answers the queries, and the published schema reads what it does not k
 import json
 
 import pytest
+from foreign import each
+from kernel_tables import KERNELS, event, two_kernels  # noqa: F401 (a fixture)
 from perfetto_engine import BAD, query_new, query_old
-from test_recorded_traces import FACTS, TRACES
-from test_roofline import event
-from test_speed_of_light import HEAD, KERNELS, recorded, two_kernels  # noqa: F401 (a fixture)
 
 trace_pb2 = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2",
                                 reason="the package perfetto is not installed")
-assert HEAD and KERNELS
 
 COMPUTE_STAGES, COMPUTE_COUNTERS = 2, 6  # the plugin's constants
 LAUNCH = ["kernel_demangled_name", "launch__grid_size", "launch__block_size_x", "launch__registers_per_thread",
@@ -70,24 +68,24 @@ def test_the_published_schema_knows_all_of_it(stepscope, two_kernels, tmp_path):
     assert {one.stage_iid for one in stages} == {stage.iid}
 
 
-@recorded
-def test_a_real_kernel(stepscope, tmp_path):
-    facts = json.loads(FACTS.read_text())["07_nsightful/copy_blocked.csv"]["facts"]
-    out = export(stepscope, TRACES / "07_nsightful/copy_blocked.csv", tmp_path / "k.pftrace")
+@pytest.mark.parametrize("trace", each("scale_rows"))
+def test_a_measured_kernel(stepscope, tmp_path, trace):
+    facts = trace.facts
+    out = export(stepscope, trace, tmp_path / "k.pftrace")
     bad, (kernel,), counters = query_old(out, BAD, KERNEL_ROWS, COUNTER_ROWS)
     found = {name: value for _, name, value, _ in counters}
-    assert bad == [] and kernel[2] == facts["duration_ns"] and kernel[4:7] == ("1024", "256", "32")
-    assert (found[MEMORY], found[COMPUTE], found[OCCUPANCY]) == (facts["dram_pct"], 1.30, facts["ach_occ"])
+    assert bad == [] and kernel[2] == facts["duration_ns"] and kernel[4:7] == tuple(
+        str(facts[key]) for key in ("grid", "block_threads", "registers"))
+    assert (found[MEMORY], found[COMPUTE], found[OCCUPANCY]) == (facts["dram_pct"], facts["compute_pct"], facts["ach_occ"])
     assert found["gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"] == facts["dram_pct"]
 
 
-@recorded
-def test_kernels_without_counters_have_their_launches(stepscope, tmp_path):
-    path = "02_hta/nccl_data.json.gz"
-    out = export(stepscope, TRACES / path, tmp_path / "k.pftrace")
+@pytest.mark.parametrize("trace", each("a100_process_groups_rank0"))
+def test_kernels_without_counters_have_their_launches(stepscope, tmp_path, trace):
+    out = export(stepscope, trace, tmp_path / "k.pftrace")
     bad, kernels, counters = query_old(out, BAD, KERNEL_ROWS, COUNTER_ROWS)
     assert bad == [] and counters == []
-    assert len(kernels) == json.loads(FACTS.read_text())[path]["facts"]["kernels"]
+    assert len(kernels) == trace.facts["kernels"]
     assert {row[-1] for row in kernels} == {"8.0"}
 
 

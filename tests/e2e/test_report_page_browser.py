@@ -6,6 +6,7 @@ import os
 import time
 
 import pytest
+from kernel_tables import two_kernels  # noqa: F401 (a fixture)
 from kineto import COMMUNICATION_STREAM, Kineto
 from pages import page_of, raw, training  # noqa: F401 (fixtures)
 
@@ -325,6 +326,18 @@ def test_too_large_pictures_are_left_out_and_it_says_so(one_browser, page_of, tm
     assert page.js("return document.querySelectorAll('section canvas').length") == 0
     assert {"Operators", "Steps"} <= set(page.all("section h2"))
     assert len(page.column("Operators", 0)) > 5
+
+
+def test_kernels_beside_the_peaks_of_their_device(chromium, stepscope, two_kernels, tmp_path):  # noqa: F811
+    page = tmp_path / "p.html"
+    page.write_text(stepscope("report", two_kernels, "--format", "html").stdout)
+    chromium.get(page.as_uri())
+    lengths = chromium.execute_script(
+        "return [...document.querySelectorAll('.light')].map((list) => [...list.querySelectorAll('.rail')].map("
+        "(rail) => rail.firstChild.getBoundingClientRect().width / rail.getBoundingClientRect().width))")
+    assert lengths[0] == pytest.approx([0.91, 0.45, 0.45, 0.2, 0.975, 0.975], abs=0.01)
+    assert lengths[1] == pytest.approx([0.125, 0.11, 1, 0.11], abs=0.01)
+    assert chromium.get_log("browser") == []
 
 
 def test_copies(browser, page_of, tmp_path):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speed of light and occupancy: beside what Nsight Compute and PyTorch's profiler say themselves of
-recorded kernels of real devices (test_recorded_traces.py says where they are), and of recordings of
-stepscope on the simulated device."""
+kernels in files of theirs (foreign.py says which)."""
 
 import csv
 import gzip
@@ -11,100 +10,95 @@ import xml.etree.ElementTree as xml
 
 import pytest
 
-try:  # without selenium the test of the page skips
-    from browser import chromium  # noqa: F401 (a fixture)
-except pytest.skip.Exception:
-    pass
-from test_recorded_traces import FACTS, TRACES
-from test_roofline import event
+from foreign import each, own, rows
+from kernel_tables import event, two_kernels  # noqa: F401 (a fixture)
 
-recorded = pytest.mark.skipif(not FACTS.exists(), reason="no recorded traces of devices here")
-NCU = "07_nsightful/copy_blocked.csv"
-
-
-def rows(stepscope, path, by, *options):
-    done = stepscope("report", path, "--by", by, "--format", "json", "--num-rows", "all", *options)
-    return json.loads(done.stdout)["tables"][0]["rows"]
+NCU = each("scale_rows")
 
 
 def without(path, out, *metrics):
     """The same table of Nsight Compute without some of its metrics."""
-    lines = list(csv.reader(io.StringIO((TRACES / path).read_text())))
+    lines = list(csv.reader(io.StringIO(path.path.read_text())))
     at = lines[0].index("Metric Name")
     with out.open("w") as file:
         csv.writer(file).writerows(line for line in lines if not line[at].startswith(metrics))
     return out
 
 
-@recorded
-def test_a_real_kernel_of_nsight_compute(stepscope):
-    facts = json.loads(FACTS.read_text())[NCU]["facts"]
-    (row,) = rows(stepscope, TRACES / NCU, "speed-of-light")
+@pytest.mark.parametrize("trace", NCU)
+def test_a_kernel_of_nsight_compute(stepscope, trace):
+    facts = trace.facts
+    (row,) = rows(stepscope, trace, "speed-of-light")
     assert row["dram_percent"] == row["memory_percent"] == facts["dram_pct"]
-    assert (row["compute_percent"], row["l1_percent"], row["l2_percent"]) == (1.30, 18.29, 8.38)
+    assert (row["compute_percent"], row["l1_percent"], row["l2_percent"]) == (
+        facts["compute_pct"], facts["l1_pct"], facts["l2_pct"])
     assert (row["limiter"], row["source"]) == ("DRAM", "measured")
     assert row["total_ns"] == facts["duration_ns"]
-    assert row["sentence"] == "DRAM at 61.8 % of its peak is what it uses most; compute is at 1.3 %"
-    (row,) = rows(stepscope, TRACES / NCU, "occupancy")
-    assert (row["theoretical_percent"], row["achieved_percent"]) == (100, facts["ach_occ"])
-    assert (row["registers"], row["block_threads"], row["waves"]) == (32, 256, 6.4)
+    assert row["sentence"] == sentence_of(facts)
+    (row,) = rows(stepscope, trace, "occupancy")
+    assert (row["theoretical_percent"], row["achieved_percent"]) == (facts["theoretical_pct"], facts["ach_occ"])
+    assert (row["registers"], row["block_threads"], row["waves"]) == (
+        facts["registers"], facts["block_threads"], facts["waves"])
 
 
-@recorded
-def test_limits_that_are_computed_are_those_of_nsight_compute(stepscope, tmp_path):
+def sentence_of(facts):
+    return (f"DRAM at {facts['dram_pct']:.1f} % of its peak is what it uses most; "
+            f"compute is at {facts['compute_pct']:.1f} %")
+
+
+@pytest.mark.parametrize("trace", NCU)
+def test_limits_that_are_computed_are_those_of_nsight_compute(stepscope, tmp_path, trace):
     keys = ["blocks_by_registers", "blocks_by_shared_memory", "blocks_by_warps", "blocks_most",
             "theoretical_percent", "waves"]
-    (own,) = rows(stepscope, TRACES / NCU, "occupancy")
-    bare = without(NCU, tmp_path / "bare.csv", "Block Limit", "Theoretical", "Waves")
+    (stated,) = rows(stepscope, trace, "occupancy")
+    bare = without(trace, tmp_path / "bare.csv", "Block Limit", "Theoretical", "Waves")
     (computed,) = rows(stepscope, bare, "occupancy")
-    assert (own["source"], computed["source"]) == ("reported", "computed")
-    assert [computed[key] for key in keys] == pytest.approx([own[key] for key in keys])
-
-
-# Recordings of PyTorch's profiler whose device it knows, and how many kinds of kernels are compared.
-KINETO = [("02_hta/ns_resolution_rank-0.pt.trace.json.gz", 7.0), ("02_hta/nccl_data.json.gz", 8.0),
-          ("02_hta/negative_queue_rank0.json.gz", 8.0), ("03_tracelens/b200_eager_trace.json.gz", 10.0)]
+    assert (stated["source"], computed["source"]) == ("reported", "computed")
+    assert [computed[key] for key in keys] == pytest.approx([stated[key] for key in keys])
 
 
 def estimates(path):
     """{(name, threads, registers, shared memory): PyTorch's estimate}, of kernels whose grid fills the device."""
-    with gzip.open(TRACES / path, "rt") as file:
+    with gzip.open(path, "rt") as file:
         events = json.load(file)["traceEvents"]
     found = {}
-    for event in events:
-        args = event.get("args", {})
-        if event.get("cat") == "kernel" and "est. achieved occupancy %" in args and "block" in args:
+    for one in events:
+        args = one.get("args", {})
+        if one.get("cat") == "kernel" and "est. achieved occupancy %" in args and "block" in args:
             x, y, z = args["block"]
-            key = (event["name"], x * y * z, args["registers per thread"], args["shared memory"])
+            key = (one["name"], x * y * z, args["registers per thread"], args["shared memory"])
             percent, blocks = args["est. achieved occupancy %"], args["blocks per SM"]
-            # The grid has more threads than a multiprocessor holds at once. 0 is said of kernels that ran with more shared memory
-            # than they may have without asking for it.
+            # The grid has more threads than a multiprocessor holds at once. 0 is said of kernels that ran with more
+            # shared memory than they may have without asking for it.
             if blocks * x * y * z >= 2048 and percent > 0:
                 found[key] = percent
     return found
 
 
-@recorded
-@pytest.mark.parametrize("path, capability", KINETO)
-def test_theoretical_occupancy_is_that_of_pytorch(stepscope, path, capability):
-    theirs = estimates(path)
+# Files whose device PyTorch knows: compute capability 7.0, 8.0, 8.0 and 10.0.
+@pytest.mark.parametrize("trace", each(["v100_absolute_ns_rank0", "a100_process_groups_rank0",
+                                        "a100_graphs_rank0", "b200_generate"]))
+def test_theoretical_occupancy_is_that_of_pytorch(stepscope, trace):
+    theirs = estimates(trace)
     ours = {(row["name"], row["block_threads"], row["registers"], row["shared_bytes"]): row
-            for row in rows(stepscope, TRACES / path, "occupancy")}
-    assert len(theirs) >= 4, capability
+            for row in rows(stepscope, trace, "occupancy")}
+    assert len(theirs) >= 4
     for key, percent in theirs.items():
         assert ours[key]["theoretical_percent"] == pytest.approx(percent, abs=1), key
         assert ours[key]["source"] == "computed" and ours[key]["achieved_percent"] is None
 
 
-@recorded
 @pytest.mark.parametrize("by", ["speed-of-light", "occupancy"])
 @pytest.mark.parametrize("form", ["text", "csv", "json", "markdown", "html"])
 def test_every_format_has_them(stepscope, by, form):
-    text = stepscope("report", TRACES / NCU, "--by", by, "--format", form).stdout
-    assert "copy_blocked" in text
-    assert ("96.3" if form in ("text", "markdown") else "96.26") in text if by == "occupancy" else "61.8" in text
+    trace = own("scale_rows")
+    text = stepscope("report", trace, "--by", by, "--format", form).stdout
+    facts = trace.facts
+    assert facts["kernel"] in text
+    achieved = f"{facts['ach_occ']:.1f}" if form in ("text", "markdown") else str(facts["ach_occ"])
+    assert (achieved if by == "occupancy" else f"{facts['dram_pct']:.1f}") in text
     if form in ("text", "markdown") and by != "occupancy":
-        assert "DRAM at 61.8 % of its peak is what it uses most" in " ".join(text.split())
+        assert sentence_of(facts) in " ".join(text.split())
 
 
 def test_without_counters_it_says_so(stepscope, tmp_path):
@@ -116,26 +110,6 @@ def test_without_counters_it_says_so(stepscope, tmp_path):
 
 
 # --- pictures ------------------------------------------------------------------------------------
-
-HEAD = ["ID", "Process ID", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC",
-        "Metric Name", "Metric Unit", "Metric Value"]
-KERNELS = {"gemm<a & b>": (91, 45, 168), "copy <i>": (20, 97.5, 32)}
-
-
-@pytest.fixture
-def two_kernels(tmp_path):
-    """A table of Nsight Compute with two kernels."""
-    path = tmp_path / "two.csv"
-    with path.open("w") as file:
-        out = csv.writer(file, quoting=csv.QUOTE_ALL)
-        out.writerow(HEAD)
-        for i, (name, (compute, memory, registers)) in enumerate(KERNELS.items()):
-            for metric in [("Duration", "us", 9 - i), ("Compute (SM) Throughput", "%", compute),
-                           ("Memory Throughput", "%", memory), ("DRAM Throughput", "%", memory),
-                           ("Achieved Occupancy", "%", 11), ("Registers Per Thread", "register/thread", registers)]:
-                out.writerow([i, 1, name, 1, 7, "(256, 1, 1)", "(1024, 1, 1)", 0, "9.0", *metric])
-    return path
-
 
 def picture(path):
     """Its texts, and the lengths of its bars by colour."""
@@ -179,20 +153,6 @@ def test_no_picture_of_nothing(stepscope, tmp_path):
         assert "to draw: no " in done.stderr and not (tmp_path / "p.svg").exists()
 
 
-def test_the_page_draws_them(stepscope, two_kernels, tmp_path, request):
-    pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    driver = request.getfixturevalue("chromium")
-    page = tmp_path / "p.html"
-    page.write_text(stepscope("report", two_kernels, "--format", "html").stdout)
-    driver.get(page.as_uri())
-    lengths = driver.execute_script(
-        "return [...document.querySelectorAll('.light')].map((list) => [...list.querySelectorAll('.rail')].map("
-        "(rail) => rail.firstChild.getBoundingClientRect().width / rail.getBoundingClientRect().width))")
-    assert lengths[0] == pytest.approx([0.91, 0.45, 0.45, 0.2, 0.975, 0.975], abs=0.01)
-    assert lengths[1] == pytest.approx([0.125, 0.11, 1, 0.11], abs=0.01)
-    assert driver.get_log("browser") == []
-
-
 # --- whole steps ---------------------------------------------------------------------------------
 
 def steps_of_products(path):
@@ -231,15 +191,13 @@ def test_the_work_of_a_step_is_that_of_its_kernels(stepscope, tmp_path):
     assert "A steady-state step, on average: " in " ".join(text.split())
 
 
-@recorded
-def test_steps_of_a_real_training_agree_with_its_kernels(stepscope):
+@pytest.mark.parametrize("trace", each("v100_2021_resnet"))
+def test_steps_of_a_training_agree_with_its_kernels(stepscope, trace):
     """The sums over all steps are those of all kernels, without what ran between them."""
-    path = TRACES / "04_kineto_samples/resnet50_num_workers_0.worker0.1623143566756.pt.trace.json.gz"
-    steps = rows(stepscope, path, "step-roofline")
-    kernels = rows(stepscope, path, "roofline", "--group", "kernel")
-    assert len(steps) == 6
+    steps = rows(stepscope, trace, "step-roofline")
+    kernels = rows(stepscope, trace, "roofline", "--group", "kernel")
+    assert len(steps) == len(trace.facts["steps"])
     for key in ("flops", "bytes"):
         of_kernels = sum(row[key] or 0 for row in kernels)
         assert 0.9 * of_kernels <= sum(row[key] for row in steps) <= of_kernels * 1.000001
-    assert sum(row["kernels"] for row in steps) <= json.loads(FACTS.read_text())[
-        str(path.relative_to(TRACES))]["facts"]["kernels"]
+    assert sum(row["kernels"] for row in steps) <= trace.facts["kernels"]

@@ -1,37 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The estimated roofline: FLOPs beside those that torch counts itself, and recordings of real devices.
-
-The recordings are not part of the repository (test_recorded_traces.py says where they are)."""
+"""The estimated roofline: FLOPs beside those that PyTorch counts itself, and files of devices (foreign.py
+says which)."""
 
 import collections
 import csv
 import functools
 import gzip
-import importlib.util
 import io
 import json
-import pathlib
-import subprocess
-import sys
+import statistics
 import xml.etree.ElementTree as xml
 
 import pytest
-from test_recorded_traces import FACTS, TRACES
+from foreign import KINETO, each, own, report
+from foreign import rows as rows_of
+from kernel_tables import event
 
-WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
-WITH_SHAPES = [
-    "02_hta/negative_queue_rank0.json.gz",
-    "02_hta/trace_diff_control.json.gz",
-    "02_hta/trace_diff_test.json.gz",
-    "03_tracelens/b200_eager_trace.json.gz",
-    "03_tracelens/mi300x_resnet_act_checkpoint.json.gz",
-    "03_tracelens/mi300x_torch_compile_triton.json.gz",
-    "03_tracelens/mi300x_vllm_decode_hipgraph.json.gz",
-    "03_tracelens/mi300x_xdit_sd3.5_rank0.json.gz",
-    "04_kineto_samples/resnet50_num_workers_0.worker0.1623143566756.pt.trace.json.gz",
-]
-RESNET = WITH_SHAPES[-1]
-recorded = pytest.mark.skipif(not FACTS.exists(), reason="no recorded traces of devices here")
+WITH_SHAPES = [name for name in KINETO if not any(part in name for part in (
+    "two_ranks", "process_groups", "absolute", "2020"))]
+with_shapes = pytest.mark.parametrize("trace", each(WITH_SHAPES))
+
+
+def of(name):
+    """The own file and its peer."""
+    return pytest.mark.parametrize("trace", each(name))
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +41,6 @@ def flops_by_name(rows):
 
 
 # --- a small file in the form of the PyTorch profiler ------------------------------------------
-
-def event(name, category, begin, duration, tid, **arguments):
-    return {"ph": "X", "name": name, "cat": category, "pid": 9, "tid": tid, "ts": begin,
-            "dur": duration, "args": arguments}
-
 
 def product(kernel="gemm<a & b>", shapes="[[512, 2048], [2048, 1024]]", device="NVIDIA A100-SXM4-80GB"):
     """A product of 2.1 GFLOP in a kernel of 10 µs."""
@@ -149,24 +136,21 @@ def test_counters_of_the_same_kernel_are_used(tmp_path, rows, ops, source):
     assert float(alone["bytes_per_s"]) == pytest.approx(9e6 / 50e-6)
 
 
-@recorded
-def test_a_rate_of_bytes_is_bytes_over_the_duration(rows):
-    """Of a kernel on a T4, whose table states the device's bandwidth by its share: 61.84 %."""
-    row, = rows(TRACES / "07_nsightful/copy_blocked.csv")
+@of("scale_rows")
+def test_a_rate_of_bytes_is_bytes_over_the_duration(rows, trace):
+    """Of a kernel on a T4, whose table states the device's bandwidth by its share."""
+    row, = rows(trace)
     assert row["source"] == "bytes measured" and row["flops"] == ""
-    assert float(row["bytes"]) == pytest.approx(4137159648, rel=1e-6)
+    assert float(row["bytes"]) == pytest.approx(trace.facts["bytes"], rel=1e-6)
 
 
 # --- torch -------------------------------------------------------------------------------------
 
 @pytest.fixture(scope="module")
-def training(tmp_path_factory):
-    if importlib.util.find_spec("torch") is None:
-        pytest.skip("PyTorch is not installed")
-    folder = tmp_path_factory.mktemp("shapes")
-    subprocess.run([sys.executable, WORKLOADS / "torch_shapes.py", folder / "t.json",
-                    folder / "counts.json"], check=True, capture_output=True, timeout=300)
-    return folder / "t.json", json.loads((folder / "counts.json").read_text())
+def training():
+    """Two steps that PyTorch recorded on a CPU, and the FLOPs that its counter says they have."""
+    trace = own("torch_cpu_shapes")
+    return trace, trace.facts["flops"]
 
 
 def test_flops_are_those_that_torch_counts(training, rows):
@@ -192,18 +176,17 @@ def test_a_host_has_no_roof_but_rates(training, rows, stepscope, tmp_path):
     assert picture(tmp_path / "p.svg")[0]["circle"] > 5
 
 
-# --- recordings of real devices ------------------------------------------------------------------
+# --- devices ------------------------------------------------------------------
 
 # Why a row may be above its roof: Winograd multiplies less than the formula says, a kernel that was
 # generated may read a part of an argument only, and small tensors come from a cache.
 ALLOWED_ABOVE = ("winograd", "sgemm", "triton_", "elementwise", "aten::div")
 
 
-@recorded
-@pytest.mark.parametrize("path", WITH_SHAPES)
+@with_shapes
 @pytest.mark.parametrize("group", ["family", "op", "kernel"])
-def test_no_device_does_more_than_it_can(rows, path, group):
-    for row in rows(TRACES / path, "--group", group):
+def test_no_device_does_more_than_it_can(rows, trace, group):
+    for row in rows(trace, "--group", group):
         percent = float(row["roof_percent"] or 0)
         if row["family"] == "matrix product" or group == "family":
             assert percent <= 105, row
@@ -214,27 +197,23 @@ def test_no_device_does_more_than_it_can(rows, path, group):
             assert row["source"] == "estimated from shapes"
 
 
-@recorded
-@pytest.mark.parametrize("path", WITH_SHAPES)
-def test_rows_add_up_to_all_kernels(rows, stepscope, path):
+@with_shapes
+def test_rows_add_up_to_all_kernels(rows, stepscope, trace):
     """Each kernel that computes is in one row, whatever the rows are."""
     sums = [(sum(int(row["instances"]) for row in found), sum(int(row["total_ns"]) for row in found),
              round(sum(float(row["time_percent"]) for row in found)))
-            for found in (rows(TRACES / path, "--group", group)
+            for found in (rows(trace, "--group", group)
                           for group in ("family", "op", "kernel"))]
     assert sums[0] == sums[1] == sums[2] and sums[0][2] == 100
-    kernels = json.loads(stepscope("report", TRACES / path, "--by", "kernel", "--format", "json",
-                                   "--num-rows", "all").stdout)["tables"][0]["rows"]
-    computing = [row for row in kernels if row["operation"] == "kernel"]
+    computing = [row for row in rows_of(stepscope, trace, "kernel") if row["operation"] == "kernel"]
     assert sums[0][:2] == (sum(row["instances"] for row in computing),
                            sum(row["total_ns"] for row in computing))
 
 
-@recorded
-@pytest.mark.parametrize("path", [WITH_SHAPES[3], WITH_SHAPES[7]])
-def test_products_are_those_of_the_file(rows, path):
+@pytest.mark.parametrize("trace", each(["b200_generate", "mi300x_draw_images_rank0"]))
+def test_products_are_those_of_the_file(rows, trace):
     """Of every matrix product in the text of the file."""
-    with gzip.open(TRACES / path, "rt") as file:
+    with gzip.open(trace, "rt") as file:
         events = json.load(file)["traceEvents"]
     sums = collections.Counter()
     for one in events:
@@ -244,59 +223,69 @@ def test_products_are_those_of_the_file(rows, path):
             sums[one["name"]] += 2 * m * k * one["args"]["Input Dims"][first + 1][-1] * (
                 batch[0] if batch else 1)
     ours = collections.Counter()
-    for row in rows(TRACES / path, "--group", "op"):
+    for row in rows(trace, "--group", "op"):
         if row["name"] in sums and row["flops"]:
             ours[row["name"]] += float(row["flops"])
     assert sums and ours == {name: pytest.approx(flops, rel=1e-9) for name, flops in sums.items()}
+    if trace.is_own:
+        assert dict(sums) == trace.facts["product_flops"]
 
 
-@recorded
-def test_a_step_of_a_known_network(stepscope):
-    """ResNet-50 multiplies 4.09 billion times for an image of 224 by 224; its backward twice that, but
-    for the first layer, which has no gradient of the image. Of a file without values of arguments:
-    strides follow from the shapes of the backward."""
-    done = json.loads(stepscope("report", TRACES / RESNET, "--format", "json").stdout)
-    found = done["training"]["estimated_flops"]
-    assert found["per_step"] == pytest.approx(3 * 2 * 4.09e9 * 32, rel=0.02)
+# ResNet-50 multiplies 4.09 billion times for an image of 224 by 224, and there are 32. Its backward does so
+# twice that often. The first layer has no gradient of the image, which files of 2021 do not say: it is counted.
+RESNET_50 = {"training_flops": 3 * 2 * 4.09e9 * 32, "first_layer_flops": 0, "within": .02,
+             "said": "MFU 32.7 % of 15.7 TFLOP/s (fp32)"}
+
+
+@of("v100_2021_resnet")
+def test_a_step_of_a_known_network(stepscope, trace):
+    """Of a file without values of arguments: strides follow from the shapes of the backward."""
+    facts = RESNET_50 if not trace.is_own else trace.facts
+    found = report(stepscope, trace)["training"]["estimated_flops"]
+    flops = facts["training_flops"] + facts["first_layer_flops"]
+    assert found["per_step"] == pytest.approx(flops, rel=facts.get("within", 1e-9))
     assert found["backward"] == "from its own shapes" and found["unknown_percent"] == 0
     assert found["datatype"] == "fp32" and found["peak_of"] == "V100 SXM"
     assert found["mfu_percent"] == pytest.approx(
         100 * found["rate_flops_per_s"] / 15.7e12, rel=1e-6)
-    text = stepscope("report", TRACES / RESNET).stdout
-    assert "MFU 32.7 % of 15.7 TFLOP/s (fp32), estimated from shapes" in text
+    said = facts.get("said") or mfu_of(facts, flops)
+    assert f"{said}, estimated from shapes" in stepscope("report", trace).stdout
 
 
-@recorded
-def test_what_is_computed_again_is_said(stepscope):
-    text = stepscope("report", TRACES / WITH_SHAPES[4], "--by", "roofline").stdout
+def mfu_of(facts, flops):
+    step_s = statistics.fmean(step[2] for step in facts["steps"]) / 1e6
+    return f"MFU {100 * flops / step_s / 15.7e12:.3g} % of 15.7 TFLOP/s (fp32)"
+
+
+@of("mi300x_checkpoint_rank0")
+def test_what_is_computed_again_is_said(stepscope, trace):
+    text = stepscope("report", trace, "--by", "roofline").stdout
     assert "that are computed again for it" in text  # activation checkpointing
 
 
-@recorded
-def test_an_estimate_of_a_part_is_a_lower_bound(stepscope):
+@of("a100_graphs_rank0")
+def test_an_estimate_of_a_part_is_a_lower_bound(stepscope, trace):
     """A compiler's graphs multiply without operators that have shapes."""
-    text = stepscope("report", TRACES / WITH_SHAPES[0]).stdout
-    assert "MFU at least " in text
+    assert "MFU at least " in stepscope("report", trace).stdout
 
 
-@recorded
-def test_modules_contain_modules(rows):
-    found = flops_by_name(row for row in rows(TRACES / WITH_SHAPES[7], "--group", "module")
+@of("mi300x_draw_images_rank0")
+def test_modules_contain_modules(rows, trace):
+    found = flops_by_name(row for row in rows(trace, "--group", "module")
                           if row["units"] == "matrix")
-    assert found["Decoder_0"] > found["UpDecoderBlock2D_2"] > 0
+    inner = "UpBlock_1" if trace.is_own else "UpDecoderBlock2D_2"
+    assert found["Decoder_0"] > found[inner] > 0
 
 
-@recorded
-def test_without_shapes_the_table_says_how_to_record_them(stepscope):
-    text = stepscope("report", TRACES / "02_hta/ns_resolution_rank-0.pt.trace.json.gz", "--by",
-                     "roofline").stdout
-    assert "record_shapes=True" in text
+@of("v100_absolute_ns_rank0")
+def test_without_shapes_the_table_says_how_to_record_them(stepscope, trace):
+    assert "record_shapes=True" in stepscope("report", trace, "--by", "roofline").stdout
 
 
-@recorded
-def test_pictures_of_real_devices(stepscope, tmp_path):
-    for path in WITH_SHAPES[1], WITH_SHAPES[7], RESNET:
-        stepscope("export", "--to", "roofline", "-o", tmp_path / "p.svg", TRACES / path)
-        names, text = picture(tmp_path / "p.svg")
-        assert names["circle"] > 30 and "GB/s" in text and "Model FLOPs utilisation" in text
-        assert (tmp_path / "p.svg").stat().st_size < 100_000
+@pytest.mark.parametrize("trace", each(["a100_stacks_rank3", "mi300x_draw_images_rank0", "v100_2021_resnet"]))
+def test_pictures_of_devices(stepscope, tmp_path, trace):
+    stepscope("export", "--to", "roofline", "-o", tmp_path / "p.svg", trace)
+    names, text = picture(tmp_path / "p.svg")
+    assert names["circle"] > (5 if trace.is_own else 30)
+    assert "GB/s" in text and "Model FLOPs utilisation" in text
+    assert (tmp_path / "p.svg").stat().st_size < 100_000
