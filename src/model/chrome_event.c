@@ -78,6 +78,42 @@ static enum ss_json_result read_phase(struct ss_json_cursor *cursor, struct ss_c
     return result;
 }
 
+/* {"local": "0x1"} or {"global": "0x1"} in place of "id". */
+static enum ss_json_result read_id2(struct ss_json_cursor *cursor, struct ss_chrome_event *event)
+{
+    struct ss_strview value;
+    struct ss_json_text key;
+    enum ss_json_result result = ss_json_skip(cursor, &value);
+    if (result != SS_JSON_OK || value.length < 2 || value.data[0] != '{') {
+        return result;
+    }
+    struct ss_json_cursor members = {value.data + 1, value.data + value.length};
+    while (ss_json_next_member(&members, &key, &value)) {
+        struct ss_json_text text = ss_json_string_in(value);
+        event->id = ss_chrome_id_of_text(text.raw.length > 0 ? text : (struct ss_json_text){value});
+    }
+    return SS_JSON_OK;
+}
+
+static enum ss_json_result read_truth(struct ss_json_cursor *cursor, bool *truth)
+{
+    struct ss_json_text text;
+    bool is_text;
+    enum ss_json_result result = read_scalar(cursor, &text, &is_text);
+    *truth = result == SS_JSON_OK && (is_key(text, "true") || is_key(text, "1"));
+    return result;
+}
+
+static enum ss_json_result read_flow(struct ss_json_cursor *cursor, struct ss_json_text key,
+                                     struct ss_chrome_event *event)
+{
+    struct ss_strview ignored;
+    return is_key(key, "bind_id")    ? read_id(cursor, &event->bind_id)
+           : is_key(key, "flow_in")  ? read_truth(cursor, &event->flow_in)
+           : is_key(key, "flow_out") ? read_truth(cursor, &event->flow_out)
+                                     : ss_json_skip(cursor, &ignored);
+}
+
 static enum ss_json_result read_member(struct ss_json_cursor *cursor, struct ss_json_text key,
                                        struct ss_chrome_event *event)
 {
@@ -92,6 +128,7 @@ static enum ss_json_result read_member(struct ss_json_cursor *cursor, struct ss_
         return is_key(key, "pid")   ? read_id(cursor, &event->pid)
                : is_key(key, "tid") ? read_id(cursor, &event->tid)
                : is_key(key, "cat") ? read_text(cursor, &event->category)
+               : is_key(key, "id2") ? read_id2(cursor, event)
                : is_key(key, "dur")
                    ? read_time(cursor, event, &event->duration_ns, &event->has_duration)
                    : ss_json_skip(cursor, &ignored);
@@ -99,6 +136,9 @@ static enum ss_json_result read_member(struct ss_json_cursor *cursor, struct ss_
         return is_key(key, "name")   ? read_text(cursor, &event->name)
                : is_key(key, "args") ? ss_json_skip(cursor, &event->arguments)
                                      : ss_json_skip(cursor, &ignored);
+    case 7:
+    case 8:
+        return read_flow(cursor, key, event);
     default:
         return ss_json_skip(cursor, &ignored);
     }
@@ -112,6 +152,7 @@ enum ss_json_result ss_chrome_event_read(struct ss_json_cursor *cursor,
                                       .pid.text = no_text,
                                       .tid.text = no_text,
                                       .id.text = no_text,
+                                      .bind_id.text = no_text,
                                       .arguments = {"", 0},
                                       .is_coarse = true};
     cursor->at++;

@@ -19,7 +19,9 @@ struct ss_chrome_event {
     char phase; /* 'X', 'B', 'E', …; 0: none */
     struct ss_json_text category, name;
     struct ss_chrome_id pid, tid;
-    struct ss_chrome_id id; /* of flows and async ranges */
+    struct ss_chrome_id id;      /* of flows and async ranges */
+    struct ss_chrome_id bind_id; /* of the flow that begins or passes at this event */
+    bool flow_in, flow_out;
     bool has_time, has_duration;
     bool is_coarse;               /* written in whole microseconds */
     bool is_unreadable;           /* a time that is no number, or beyond 63 bits */

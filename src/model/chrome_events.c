@@ -14,11 +14,13 @@ void ss_chrome_loading_init(struct ss_chrome_loading *loading, struct ss_json_wi
 {
     *loading = (struct ss_chrome_loading){.window = window, .rank = -1, .world_size = -1};
     ss_chrome_rows_init(&loading->rows, builder);
+    ss_chrome_async_init(&loading->async);
 }
 
 void ss_chrome_loading_fini(struct ss_chrome_loading *loading)
 {
     ss_model_builder_free(loading->rows.builder);
+    ss_chrome_async_fini(&loading->async);
     ss_chrome_rows_fini(&loading->rows);
 }
 
@@ -29,8 +31,7 @@ static bool is_text(struct ss_strview text, const char *name)
 
 static void skip(struct ss_chrome_loading *loading, const char *reason)
 {
-    ss_import_window_count_skipped(&loading->window->bytes,
-                                   ss_import_window_offset(&loading->window->bytes), reason);
+    ss_import_window_count_skipped(&loading->window->bytes, loading->window->event_offset, reason);
 }
 
 static void count(struct ss_chrome_loading *loading, int64_t begin_ns, int64_t end_ns)
@@ -197,6 +198,27 @@ static void add_overhead(struct ss_chrome_loading *loading, const struct ss_chro
     ss_model_builder_range(rows->builder, range);
 }
 
+static uint64_t flow_id_of(const struct ss_chrome_id *id)
+{
+    return id->is_number ? (uint64_t)id->number
+                         : ss_hash_bytes(id->text.raw.data, id->text.raw.length);
+}
+
+/* The other way to write a flow: members of the ranges that it joins. */
+static void add_bound_flow(struct ss_chrome_loading *loading, const struct ss_chrome_event *event,
+                           const struct ss_builder_range *range)
+{
+    if ((!event->flow_in && !event->flow_out) || range->track == 0) {
+        return;
+    }
+    ss_model_builder_flow(loading->rows.builder,
+                          &(struct ss_trace_event){
+                              .time_ns = range->begin_ns,
+                              .track_ref = range->track,
+                              .flow = event->flow_out ? SS_FLOW_THROUGH : SS_FLOW_END,
+                              .flow_id = flow_id_of(&event->bind_id)});
+}
+
 static void add_range(struct ss_chrome_loading *loading, enum ss_chrome_kind kind,
                       const struct ss_chrome_event *event)
 {
@@ -216,22 +238,45 @@ static void add_range(struct ss_chrome_loading *loading, enum ss_chrome_kind kin
     } else {
         add_thread_range(loading, kind, event, &range);
     }
+    add_bound_flow(loading, event, &range);
 }
 
 /* --- other events ----------------------------------------------------------------------------- */
+
+/* Many writers leave name and category out of an end: it ends what began last on its thread. */
+static uint32_t edge_track(struct ss_chrome_rows *rows, uint32_t index, enum ss_chrome_kind kind,
+                           const struct ss_chrome_event *event)
+{
+    bool is_begin = event->phase == 'B';
+    bool is_named = event->name.raw.length > 0 && event->category.raw.length > 0;
+    uint32_t track = 0;
+    if (is_begin || is_named || rows->threads.data[index].open_tracks.count == 0) {
+        track = ss_chrome_thread_track(rows, index, track_of(kind, event->name.raw));
+    }
+    struct ss_chrome_thread *thread = &rows->threads.data[index];
+    if (is_begin) {
+        ss_vec_push(&thread->open_tracks, track);
+    } else if (thread->open_tracks.count > 0) {
+        uint32_t last = thread->open_tracks.data[--thread->open_tracks.count];
+        track = is_named ? track : last;
+    }
+    return track;
+}
 
 static void add_edge(struct ss_chrome_loading *loading, enum ss_chrome_kind kind,
                      const struct ss_chrome_event *event)
 {
     struct ss_chrome_rows *rows = &loading->rows;
-    uint32_t thread = ss_chrome_thread(rows, &event->pid, &event->tid);
-    bool is_begin = event->phase == 'B';
+    uint32_t index = ss_chrome_thread(rows, &event->pid, &event->tid);
+    bool is_begin = event->phase == 'B', has_name = event->name.raw.length > 0;
+    uint32_t track = edge_track(rows, index, kind, event);
     struct ss_trace_event edge = {
         .time_ns = (uint64_t)event->time_ns,
-        .track_ref = ss_chrome_thread_track(rows, thread, track_of(kind, event->name.raw)),
-        .name_ref = is_begin ? ss_chrome_name(rows, kind, event->name, event->category) : 0,
+        .track_ref = track,
+        .name_ref =
+            is_begin || has_name ? ss_chrome_name(rows, kind, event->name, event->category) : 0,
         .kind = is_begin ? SS_EVENT_BEGIN : SS_EVENT_END};
-    rows->threads.data[thread].ranges++;
+    rows->threads.data[index].ranges++;
     count(loading, event->time_ns, event->time_ns);
     ss_model_builder_event(rows->builder, &edge);
 }
@@ -294,6 +339,8 @@ static void add_counter(struct ss_chrome_loading *loading, const struct ss_chrom
     count(loading, event->time_ns, event->time_ns);
     while (ss_json_next_member(&cursor, &series, &value)) {
         struct ss_trace_counter counter = {.time_ns = (uint64_t)event->time_ns};
+        struct ss_json_text quoted = ss_json_string_in(value);
+        value = quoted.raw.length > 0 ? quoted.raw : value;
         counter.is_integer =
             ss_json_is_integer(value) && ss_json_decimal(value, 0, &counter.integer);
         if (counter.is_integer || ss_json_real(value, &counter.real)) {
@@ -317,17 +364,25 @@ static void add_flow(struct ss_chrome_loading *loading, const struct ss_chrome_e
     }
     struct ss_chrome_rows *rows = &loading->rows;
     uint32_t thread = ss_chrome_thread(rows, &event->pid, &event->tid);
-    struct ss_strview text = event->id.text.raw;
     struct ss_trace_event flow = {
         .time_ns = (uint64_t)event->time_ns,
         .track_ref = ss_chrome_thread_track(rows, thread, SS_CHROME_OWN_TRACK),
         .name_ref = ss_chrome_name(rows, SS_CHROME_OTHER, event->name, event->category),
         .kind = SS_EVENT_INSTANT,
         .flow = event->phase == 'f' ? SS_FLOW_END : SS_FLOW_THROUGH,
-        .flow_id = event->id.is_number ? (uint64_t)event->id.number
-                                       : ss_hash_bytes(text.data, text.length)};
+        .flow_id = flow_id_of(&event->id)};
     count(loading, event->time_ns, event->time_ns);
     ss_model_builder_event(rows->builder, &flow);
+}
+
+static void add_async(struct ss_chrome_loading *loading, const struct ss_chrome_event *event)
+{
+    const char *trouble = ss_chrome_async_add(&loading->async, &loading->rows, event);
+    if (trouble != NULL) {
+        skip(loading, trouble);
+        return;
+    }
+    count(loading, event->time_ns, event->time_ns);
 }
 
 /* --- names of processes and threads ----------------------------------------------------------- */
@@ -386,6 +441,10 @@ void ss_chrome_event_add(struct ss_chrome_loading *loading, const struct ss_chro
         skip(loading, event->phase == 0 ? "no phase" : "no readable time");
         return;
     }
+    if (ss_chrome_is_async(event->phase)) {
+        add_async(loading, event);
+        return;
+    }
     enum ss_chrome_kind kind = ss_chrome_kind_of(&loading->rows, event->category);
     loading->is_kineto = loading->is_kineto || kind == SS_CHROME_SPAN;
     switch (event->phase) {
@@ -401,6 +460,9 @@ void ss_chrome_event_add(struct ss_chrome_loading *loading, const struct ss_chro
     case 'i':
     case 'I':
     case 'R':
+    case 'n': /* the last three: within an async range */
+    case 'T':
+    case 'p':
         add_instant(loading, event);
         break;
     case 'C':

@@ -39,6 +39,7 @@ void ss_chrome_rows_fini(struct ss_chrome_rows *rows)
     }
     for (size_t i = 0; i < rows->threads.count; i++) {
         ss_free(rows->threads.data[i].name);
+        ss_vec_fini(&rows->threads.data[i].open_tracks);
     }
     for (size_t i = 0; i < rows->devices.count; i++) {
         ss_free(rows->devices.data[i].model);
@@ -233,6 +234,11 @@ static uint32_t process_row(struct ss_chrome_rows *rows, uint32_t index)
     }
     rows->owner = rows->owner == 0 ? index + 1 : rows->owner;
     return process->row;
+}
+
+uint32_t ss_chrome_process_row(struct ss_chrome_rows *rows, uint32_t process)
+{
+    return process_row(rows, process);
 }
 
 uint32_t ss_chrome_owner_row(struct ss_chrome_rows *rows)

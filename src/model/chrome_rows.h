@@ -53,7 +53,8 @@ struct ss_chrome_thread {
     char *name;
     uint64_t ranges;
     bool has_steps;
-    uint32_t tracks[SS_CHROME_TRACKS]; /* 0: not used yet */
+    uint32_t tracks[SS_CHROME_TRACKS];      /* 0: not used yet */
+    struct ss_vec_of(uint32_t) open_tracks; /* of ranges that have begun, the innermost last */
 };
 
 struct ss_chrome_device {
@@ -119,7 +120,9 @@ void ss_chrome_lane(struct ss_chrome_rows *rows, const struct ss_chrome_id *pid,
 uint32_t ss_chrome_device(struct ss_chrome_rows *rows, int64_t number);
 uint32_t ss_chrome_stream(struct ss_chrome_rows *rows, int64_t device, int64_t number);
 
-/* Rows of the model. The process that the file is about: that of its first event of a thread. */
+/* Rows of the model. */
+uint32_t ss_chrome_process_row(struct ss_chrome_rows *rows, uint32_t process);
+/* The process that the file is about: that of its first event of a thread. */
 uint32_t ss_chrome_owner_row(struct ss_chrome_rows *rows);
 uint32_t ss_chrome_device_row(struct ss_chrome_rows *rows, uint32_t device);
 uint32_t ss_chrome_context_row(struct ss_chrome_rows *rows, uint32_t device, int64_t number);

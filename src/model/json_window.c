@@ -101,6 +101,7 @@ static bool read_object(struct ss_json_window *window, struct ss_chrome_event *e
         resync(window, cursor.at + 1);
         return true;
     }
+    window->event_offset = ss_import_window_offset(&window->bytes);
     set_begin(window, cursor.at);
     if (event->phase == 0 && window->is_resyncing) {
         *is_read = false; /* an inner object of what was no JSON */

@@ -73,27 +73,49 @@ static bool read_member(struct loader *loader)
     return ss_json_window_skip(&loader->window);
 }
 
+/* Files that were written one after the other, or appended to, hold several documents. */
+static void read_documents(struct loader *loader)
+{
+    struct ss_json_window *window = &loader->window;
+    for (;;) {
+        char first = window->is_over ? 0 : ss_json_window_first(window);
+        if (first == '[') {
+            ss_json_window_begin_array(window);
+            read_events(loader);
+        } else if (first == '{') {
+            ss_json_window_begin_object(window);
+            while (read_member(loader)) {
+            }
+        } else {
+            if (first != 0) {
+                ss_import_window_count_skipped(&window->bytes,
+                                               ss_import_window_offset(&window->bytes),
+                                               "not JSON, after the end of the trace");
+            }
+            return;
+        }
+    }
+}
+
 static enum ss_status read_file(struct loader *loader, const struct ss_import_file *file,
                                 struct ss_error *err)
 {
-    char first = ss_json_window_first(&loader->window);
-    if (first == '[') {
-        ss_json_window_begin_array(&loader->window);
-        read_events(loader);
-    } else if (ss_json_window_begin_object(&loader->window)) {
-        while (read_member(loader)) {
-        }
+    const struct ss_import_window *bytes = &loader->window.bytes;
+    read_documents(loader);
+    if (loader->loading.events > 0 || loader->loading.has_properties) {
+        return SS_OK;
     }
-    if (loader->loading.events == 0 && !loader->loading.has_properties) {
-        if (loader->window.bytes.status != SS_OK) {
-            return ss_fail(err, loader->window.bytes.status, "%s",
-                           loader->window.bytes.err.message);
-        }
+    if (bytes->status != SS_OK) {
+        return ss_fail(err, bytes->status, "%s", bytes->err.message);
+    }
+    if (bytes->skipped > 0) {
         return ss_fail(err, SS_E_FORMAT,
-                       "%s is JSON without an event of a trace, up to byte %" PRIu64, file->path,
-                       ss_import_window_offset(&loader->window.bytes));
+                       "%s has no event that can be read: %" PRIu64
+                       " skipped, the first at byte %" PRIu64 ": %s",
+                       file->path, bytes->skipped, bytes->first_skipped, bytes->skip_reason);
     }
-    return SS_OK;
+    return ss_fail(err, SS_E_FORMAT, "%s is JSON without an event of a trace, up to byte %" PRIu64,
+                   file->path, ss_import_window_offset(bytes));
 }
 
 /* --- the row ---------------------------------------------------------------------------------- */

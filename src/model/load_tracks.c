@@ -208,6 +208,39 @@ static void close_range(struct ss_model *model, size_t row, const struct ss_raw_
     }
 }
 
+/* The range that an end belongs to: the innermost, or of an end with a name the innermost of this
+ * name. Ranges within it end there too, as far as is known. False: none has the name. */
+static bool find_open(const struct ss_model *model, const struct open_ranges *open, uint32_t name,
+                      size_t *depth)
+{
+    for (size_t i = open->count; i > 0; i--) {
+        uint32_t path = model->ranges.data[open->data[i - 1]].path;
+        uint32_t own = model->paths.data[path].name;
+        if (name == 0 || model->names.data[own].text == model->names.data[name].text) {
+            *depth = i - 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void end_open(struct ss_model *model, struct open_ranges *open,
+                     const struct ss_raw_event *end)
+{
+    size_t depth;
+    if (!find_open(model, open, end->name, &depth)) {
+        model->unmatched_ends++;
+        return;
+    }
+    while (open->count > depth + 1) {
+        struct ss_model_range *inner = &model->ranges.data[open->data[--open->count]];
+        inner->end_ns = end->time_ns;
+        inner->flags |= SS_RANGE_END_UNSEEN;
+        model->open_ranges++;
+    }
+    close_range(model, open->data[--open->count], end);
+}
+
 static void make_ranges(struct ss_model *model, const struct ss_nest *nest,
                         const struct ss_load_times *times, struct open_ranges *open)
 {
@@ -215,11 +248,7 @@ static void make_ranges(struct ss_model *model, const struct ss_nest *nest,
     for (size_t i = 0; i < nest->events.count; i++) {
         const struct ss_raw_event *event = &nest->events.data[i];
         if (event->kind == SS_EVENT_END) {
-            if (open->count == 0) {
-                model->unmatched_ends++;
-                continue;
-            }
-            close_range(model, open->data[--open->count], event);
+            end_open(model, open, event);
             continue;
         }
         bool outside =

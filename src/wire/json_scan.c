@@ -224,9 +224,39 @@ static const char *append_unicode(const char *at, const char *end, struct ss_str
     return at;
 }
 
+/* Writers that escape nothing leave `C:\users` in a file: where one escape is none of JSON's, no
+ * backslash of the text begins one, but for those before quotes and backslashes. */
+static bool is_unescaped(struct ss_strview raw)
+{
+    const char *at = raw.data, *end = at + raw.length;
+    while (at < end && (at = memchr(at, '\\', (size_t)(end - at))) != NULL) {
+        bool is_last = end - at < 2;
+        if (!is_last && (strchr("\"\\/bfnrtu", at[1]) == NULL || at[1] == '\0' ||
+                         (at[1] == 'u' && read_unit(at + 2, end) < 0))) {
+            return true;
+        }
+        at += is_last ? 1 : 2;
+    }
+    return false;
+}
+
+static void append_unescaped(struct ss_strview raw, struct ss_strbuf *out)
+{
+    for (size_t i = 0; i < raw.length; i++) {
+        bool is_escape = raw.data[i] == '\\' && i + 1 < raw.length &&
+                         (raw.data[i + 1] == '"' || raw.data[i + 1] == '\\');
+        i += is_escape;
+        ss_strbuf_append_char(out, raw.data[i]);
+    }
+}
+
 void ss_json_unescape(struct ss_json_text text, struct ss_strbuf *out)
 {
     static const char escapes[] = "bfnrt", values[] = "\b\f\n\r\t";
+    if (text.has_escapes && is_unescaped(text.raw)) {
+        append_unescaped(text.raw, out);
+        return;
+    }
     const char *at = text.raw.data, *end = at + text.raw.length;
     while (at < end) {
         const char *slash = memchr(at, '\\', (size_t)(end - at));

@@ -91,7 +91,10 @@ static void escapes_are_resolved(void **state)
                  {"\\u00e4\\u20AC", "\xc3\xa4\xe2\x82\xac"},
                  {"\\ud83d\\ude00", "\xf0\x9f\x98\x80"},
                  {"\\ud83d!", "\xef\xbf\xbd!"},
-                 {"\\uzz", "\xef\xbf\xbdzz"},
+                 /* One that is none of JSON's: no backslash is meant as one. */
+                 {"\\uzz", "\\uzz"},
+                 {"C:\\users\\tom\\new", "C:\\users\\tom\\new"},
+                 {"\\\"a\\\\b\\q\\\"", "\"a\\b\\q\""},
                  {"end\\", "end"}};
     struct ss_strbuf out;
     ss_strbuf_init(&out, 1000);
