@@ -18,7 +18,7 @@ from target import Target
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "recordings"))
 # They run first: where files run in parallel, the others fill the time beside them.
-SLOWEST = ("test_framework_ranks", "test_trigger", "test_pipelines", "test_torch_loops", "test_verdict",
+SLOWEST = ("test_framework_ranks", "test_trigger", "test_torch_loops", "test_verdict",
            "test_integrations", "test_torch_workers", "test_device_time",
            "test_gpu", "test_workers", "test_waits", "test_tokens", "test_torch_profiler",
            "test_extending", "test_torch_guard", "test_oracle", "test_crowds", "test_example_slurm")
@@ -157,6 +157,23 @@ def rows_of(report_of):
     """rows_of(TRACE, TABLE, OPTIONS…): all rows of one table."""
     def of(trace, table, *options):
         return report_of(trace, "--by", table, "--num-rows", "all", *options)["tables"][0]["rows"]
+    return of
+
+
+@pytest.fixture(scope="session")
+def findings_of(report_of):
+    """findings_of(TRACE, OPTIONS…): the findings of the diagnosis by rule, in their order."""
+    def of(trace, *options):
+        return {one["rule"]: one for one in report_of(trace, *options)["training"]["advice"]}
+    return of
+
+
+@pytest.fixture(scope="session")
+def events_of(stepscope):
+    """events_of(TRACE): the trace events of `stepscope export --to chrome`, exported once."""
+    @functools.lru_cache(None)
+    def of(trace):
+        return json.loads(stepscope("export", trace, "--to", "chrome", "-o", "-").stdout)["traceEvents"]
     return of
 
 

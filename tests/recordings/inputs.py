@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorded inputs by name, which begins with the test file that reads it."""
 
-from recording import Input
+import inputs_ranks
+from recording import FEW_SAMPLES, Input
 
-INPUTS = {}
-
-# Of several ranks, whose import of PyTorch would be most of the samples.
-FEW_SAMPLES = "-r", 10, "--host-interval", 5
+INPUTS = {**inputs_ranks.INPUTS}
 
 
 # --- test_unequal_ranks: ranks of well-known programs, of which rank 1 has a fault ----------------

@@ -19,6 +19,8 @@ TESTS = HERE.parent
 STORE = HERE / "recorded"
 FACTS = STORE / "recorded.json"
 LARGEST_BYTES, LARGEST_TOTAL_BYTES = 100_000, 8_000_000
+# Options of several ranks, whose import of PyTorch would be most of the samples.
+FEW_SAMPLES = "-r", 10, "--host-interval", 5
 
 # Starts a process for each rank in torchrun's environment, and waits for them.
 RANKS = """
