@@ -7,29 +7,39 @@ DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON ?= python3
 VENV := .venv
+# The folder of all builds, elsewhere if the source tree is read-only: make check BUILD=DIR VENV=DIR
+BUILD := build
+
+export STEPSCOPE_BUILDS = $(BUILD)
 
 export CTEST_OUTPUT_ON_FAILURE = 1
 
-.PHONY: help demo check check-long check-gpu bench install fuzz tidy format docs clean
+RUN = tests/run --python "$(PYTHON)" --venv "$(VENV)" --build "$(BUILD)" --jobs $(JOBS)
+
+.PHONY: help demo test check check-long check-gpu bench install fuzz tidy format docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## record a small PyTorch training, read the report, mend what it names, record again
 	@tools/need build venv
-	@tools/venv $(PYTHON) $(VENV) examples/attention/requirements.txt
+	@tools/venv "$(PYTHON)" "$(VENV)" examples/attention/requirements.txt
 	@tools/build release $(JOBS) -DSTEPSCOPE_TESTS=OFF
-	@tools/demo build/release/stepscope $(VENV)/bin/python
+	@tools/demo "$(BUILD)/release/stepscope" "$(VENV)/bin/python"
 
-check: ## build with warnings as errors and run every test
+test: ## the inner loop: unit tests, fuzz corpora, rules of the house, recorded inputs; starts no programs
+	@tools/need build test venv
+	@$(RUN) --tier test
+
+check: ## build with warnings as errors and run every test but the longest
 	@tools/need build test venv
 	@tools/need --optional more-tests
-	@tests/run --python $(PYTHON) --venv $(VENV) --jobs $(JOBS)
+	@$(RUN) --tier check
 
 check-long: ## every test, also those that take hours: kill tests, sanitizers, FUZZ_SECONDS (600) of each fuzz target
 	@tools/need build test venv fuzz
 	@tools/need --optional more-tests
-	@tests/run --long --fuzz-seconds $(or $(FUZZ_SECONDS),600) --python $(PYTHON) --venv $(VENV) --jobs $(JOBS)
+	@$(RUN) --tier long --fuzz-seconds $(or $(FUZZ_SECONDS),600)
 
 check-gpu: ## verify on a CUDA device what docs/verified-on-hardware.md lists; skips where there is none
 	@tools/need build test
@@ -38,15 +48,15 @@ check-gpu: ## verify on a CUDA device what docs/verified-on-hardware.md lists; s
 
 bench: ## measure against the budgets, beside py-spy where it is installed
 	@tools/need build test venv
-	@tools/venv $(PYTHON) $(VENV) tests/requirements.txt examples/attention/requirements.txt
-	@tools/venv --optional $(PYTHON) $(VENV) tests/requirements-optional.txt
+	@tools/venv "$(PYTHON)" "$(VENV)" tests/requirements.txt examples/attention/requirements.txt
+	@tools/venv --optional "$(PYTHON)" "$(VENV)" tests/requirements-optional.txt
 	@tools/build release $(JOBS) -DSTEPSCOPE_TESTS=ON
-	@tests/bench/run --stepscope build/release/stepscope --python $(VENV)/bin/python
+	@tests/bench/run --stepscope "$(BUILD)/release/stepscope" --python "$(VENV)/bin/python"
 
 install: ## build a release and install it: make install PREFIX=DIR
 	@tools/need build
 	@tools/build release $(JOBS) -DSTEPSCOPE_TESTS=OFF
-	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(abspath $(PREFIX))" --strip
+	@DESTDIR="$(DESTDIR)" cmake --install "$(BUILD)/release" --prefix "$(abspath $(PREFIX))" --strip
 	@echo "installed: $(DESTDIR)$(abspath $(PREFIX))/bin/stepscope"
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS (60)
@@ -64,7 +74,7 @@ format: ## clang-format over everything
 docs: ## write docs/reference.md anew from the command tables
 	@tools/need build
 	@tools/build release $(JOBS) -DSTEPSCOPE_TESTS=OFF
-	@build/release/stepscope help --format markdown > docs/reference.md
+	@"$(BUILD)/release/stepscope" help --format markdown > docs/reference.md
 
 clean: ## remove what was built, the test environment included
-	rm -rf build $(VENV)
+	rm -rf "$(BUILD)" "$(VENV)"

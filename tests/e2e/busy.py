@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a test of real time says where other programs use the cores: a program that waits for a core
-spends its time in another way than it was made to. What is skipped with a reason that begins with
-"the machine is busy" is repeated alone by tests/run."""
+spends its time in another way than it was made to. tests/run repeats what is skipped with a reason that
+begins with "the machine is busy": if it passes alone, it is unstable."""
 
 import contextlib
 import functools
