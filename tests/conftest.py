@@ -137,7 +137,7 @@ def recordings(stepscope, tmp_path_factory, request):
         if not records_anew:
             return recording.stored(name)
         if lacking := one.lacks():
-            pytest.skip(f"{lacking} is not installed")
+            pytest.skip(f"there is no {lacking}")
         folder = tmp_path_factory.mktemp(name)
         return recording.record(one, recording.here(stepscope, folder), folder / f"{name}.pftrace")
     return of
@@ -174,6 +174,16 @@ def events_of(stepscope):
     @functools.lru_cache(None)
     def of(trace):
         return json.loads(stepscope("export", trace, "--to", "chrome", "-o", "-").stdout)["traceEvents"]
+    return of
+
+
+@pytest.fixture(scope="session")
+def info_of(stepscope):
+    """info_of(TRACE): what the JSON document of `stepscope info` says of its one file."""
+    @functools.lru_cache(None)
+    def of(trace):
+        found, = json.loads(stepscope("info", "--format", "json", trace).stdout)["files"]
+        return found
     return of
 
 

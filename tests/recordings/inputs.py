@@ -2,9 +2,10 @@
 """The recorded inputs by name, which begins with the test file that reads it."""
 
 import inputs_ranks
+import inputs_torch
 from recording import FEW_SAMPLES, Input
 
-INPUTS = {**inputs_ranks.INPUTS}
+INPUTS = {**inputs_ranks.INPUTS, **inputs_torch.INPUTS}
 
 
 # --- test_unequal_ranks: ranks of well-known programs, of which rank 1 has a fault ----------------

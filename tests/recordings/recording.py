@@ -5,7 +5,9 @@ inputs.py lists them. `make` stores them; tests/recorded/ reads them, or, with `
 each input while the tests run and holds the new recording to the same assertions."""
 
 import dataclasses
+import functools
 import hashlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -16,6 +18,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 TESTS = HERE.parent
+ROOT = TESTS.parent
 STORE = HERE / "recorded"
 FACTS = STORE / "recorded.json"
 LARGEST_BYTES, LARGEST_TOTAL_BYTES = 100_000, 8_000_000
@@ -38,16 +41,26 @@ exit $status
 class Input:
     """How one recording is made.
 
-    program: a file of tests/workloads, with its arguments; `{run}` in one is the folder it runs in.
+    program: a file of tests/workloads or of examples/ ("examples/…"), with its arguments. In these and
+        in `env`, `{run}` is the folder it runs in, `{out}` the folder of `is_folder`.
+    built: `program` is one of those that the build makes of tests/workloads.
     code: the text of a program instead of `program`.
+    is_folder: what is stored is a folder. It has what `-o {out}/…` in `options` names or, without any
+        `options`, what the program itself writes, which no recorder records then.
+    device: options of tests/fakes/cuda/run: the program runs on the simulated device.
+    package: the program imports stepscope, and finds the program `stepscope` in PATH.
     ranks: that many processes in torchrun's environment; 0: one process, without that.
     launcher: "torchrun": it starts the ranks; "": a shell does, since torchrun imports PyTorch too.
     options: of `stepscope record`. env: of the program.
-    needs: Python modules without which the program cannot run.
+    needs: Python modules without which the program cannot run; "torch_cuda": a build of PyTorch for CUDA.
     status: the exit status of the program."""
 
     program: tuple = ()
+    built: bool = False
     code: str = ""
+    is_folder: bool = False
+    device: tuple = None
+    package: bool = False
     ranks: int = 0
     launcher: str = ""
     options: tuple = ()
@@ -57,14 +70,54 @@ class Input:
     timeout_s: int = 600
 
     def lacks(self):
-        """The first module that this Python lacks; None: it can run."""
-        return next((name for name in self.needs if importlib.util.find_spec(name) is None), None)
+        """What this machine lacks; None: the program can run."""
+        for name in self.needs:
+            if name == "torch_cuda" and not has_torch_for_cuda():
+                return "build of PyTorch for CUDA"
+            if name != "torch_cuda" and importlib.util.find_spec(name) is None:
+                return f"module {name}"
+        return None if self.device is None or device_environment(()) else "headers of CUDA"
 
     def sources(self):
         """What the program is made of: `make` has to run again when these change."""
-        text = self.code.encode() if self.code else (TESTS / "workloads" / self.program[0]).read_bytes()
-        how = repr((self.program, self.ranks, self.launcher, self.options, sorted(self.env.items()))).encode()
-        return hashlib.sha256(text + how).hexdigest()[:16]
+        how = repr((self.program, self.ranks, self.launcher, self.options, sorted(self.env.items())))
+        more = self.built, self.is_folder, self.device, self.package
+        how += "" if more == (False, False, None, False) else repr(more)
+        return hashlib.sha256(self._text() + how.encode()).hexdigest()[:16]
+
+    def _text(self):
+        if self.code:
+            return self.code.encode()
+        path = file_of(self.program[0])
+        if self.program[0].startswith("examples/"):
+            return b"".join(one.read_bytes() for one in sorted(path.parent.glob("*.py")))
+        return (path.with_suffix(".c") if self.built else path).read_bytes()
+
+
+def file_of(program, workloads=TESTS / "workloads", examples=ROOT / "examples"):
+    return examples / program.removeprefix("examples/") if program.startswith("examples/") \
+        else workloads / program
+
+
+@functools.lru_cache(None)
+def has_torch_for_cuda():
+    try:
+        files = importlib.metadata.files("torch") or ()
+    except importlib.metadata.PackageNotFoundError:
+        files = ()
+    return any(one.name == "libtorch_cuda.so" for one in files)
+
+
+@functools.lru_cache(None)
+def device_environment(options):
+    """The variables with which programs run on the simulated device; empty: it cannot be built here."""
+    done = subprocess.run([sys.executable, TESTS / "fakes" / "cuda" / "run", "--print-environment",
+                           *options, sys.executable], capture_output=True, text=True, check=False)
+    if done.returncode == 77:
+        return {}
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    return dict(line.split("=", 1) for line in done.stdout.splitlines())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,13 +135,21 @@ class Place:
     stepscope: pathlib.Path
     python: pathlib.Path
     workloads: pathlib.Path
+    examples: pathlib.Path
     run: pathlib.Path
     env: dict
+    moved: tuple = ()  # (a folder as this machine has it, as the program sees it)
+
+    def seen(self, text):
+        for real, inside in self.moved:
+            text = text.replace(str(real), str(inside))
+        return text
 
 
 def here(stepscope, run):
     """The place of the tests themselves."""
-    return Place(pathlib.Path(stepscope), pathlib.Path(sys.executable), TESTS / "workloads", run, {})
+    return Place(pathlib.Path(stepscope), pathlib.Path(sys.executable), TESTS / "workloads",
+                 ROOT / "examples", run, {})
 
 
 def free_port():
@@ -104,8 +165,10 @@ def command_of(one, place):
         program = place.run / "train.py"
         program.write_text(one.code)
         words.insert(0, program)
+    elif one.built:
+        return [place.stepscope.parent / "tests" / words[0], *words[1:]]
     else:
-        words[0] = place.workloads / words[0]
+        words[0] = file_of(words[0], place.workloads, place.examples)
     if one.launcher == "torchrun":
         return [place.python, "-m", "torch.distributed.run", "--nproc-per-node", one.ranks, *words]
     if one.ranks:
@@ -116,30 +179,46 @@ def command_of(one, place):
 
 
 def filled(word, place):
-    return word.replace("{run}", str(place.run)) if isinstance(word, str) else word
+    return word.replace("{run}", str(place.run)).replace("{out}", str(place.run / "out")) \
+        if isinstance(word, str) else word
 
 
 def environment(one, place):
     ranks = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"} if one.ranks else {}
     own = {key: filled(value, place) for key, value in one.env.items()}
-    return {**os.environ, **ranks, **place.env, **own}
+    env = {**os.environ, **ranks, **place.env, **own}
+    if one.device is not None:
+        env.update({key: place.seen(value) for key, value in device_environment(one.device).items()})
+    if one.package:
+        build = place.stepscope.parent
+        for key, folder in (("PYTHONPATH", build / "python"), ("PATH", build)):
+            env[key] = ":".join(filter(None, [str(folder), env.get(key)]))
+    return env
 
 
 def record(one, place, trace):
     """Records the input. Raises what says why it did not work."""
-    done = subprocess.run(
-        [str(word) for word in (place.stepscope, "record", "-q", *one.options, "-o", trace, "--",
-                                *command_of(one, place))],
-        cwd=place.run, env=environment(one, place), stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=one.timeout_s, check=False)
+    words = command_of(one, place)
+    if one.is_folder:
+        (place.run / "out").mkdir()
+        options = [filled(word, place) for word in one.options]
+        words = [place.stepscope, "record", "-q", *options, "--", *words] if options else words
+    else:
+        words = [place.stepscope, "record", "-q", *one.options, "-o", trace, "--", *words]
+    done = subprocess.run(list(map(str, words)), cwd=place.run, env=environment(one, place),
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=one.timeout_s, check=False)
     if done.returncode != one.status:
         raise RuntimeError(f"exit status {done.returncode}, not {one.status}:\n{done.stderr[-4000:]}")
+    if one.is_folder:
+        trace = trace.with_suffix(".folder")
+        shutil.move(place.run / "out", trace)
     return Recorded(trace, done.stdout)
 
 
 def trace_of(folder, name):
     """The stored recording: one file, or a folder of files."""
-    return next((path for ending in (".pftrace", ".stepscope")
+    return next((path for ending in (".pftrace", ".stepscope", ".folder")
                  if (path := folder / (name + ending)).exists()), folder / (name + ".pftrace"))
 
 
