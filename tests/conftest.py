@@ -188,6 +188,15 @@ def info_of(stepscope):
 
 
 @pytest.fixture(scope="session")
+def text_of_info(stepscope):
+    """text_of_info(TRACE, OPTIONS…): the text of `stepscope info`, made once for each."""
+    @functools.lru_cache(None)
+    def of(trace, *options):
+        return stepscope("info", *options, trace).stdout
+    return of
+
+
+@pytest.fixture(scope="session")
 def text_of(stepscope):
     """text_of(TRACE, OPTIONS…): the text of `stepscope report`, made once for each."""
     @functools.lru_cache(None)

@@ -114,6 +114,11 @@ def fork(arguments):
     return child
 
 
+def memory_files():
+    return [int(name) for name in os.listdir("/proc/self/fd")
+            if "statm" in os.path.realpath(f"/proc/self/fd/{name}")]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--phase")
@@ -130,10 +135,10 @@ def main():
     said = {"updates": arguments.steps, "pid": os.getpid()}
     if arguments.fork:
         said["child"] = fork(arguments)
+        said["files"] = memory_files()  # before they are closed
     train(arguments)
     said["asked"] = DEVICE.asked
-    said["files"] = [int(name) for name in os.listdir("/proc/self/fd")
-                     if "statm" in os.path.realpath(f"/proc/self/fd/{name}")]
+    said.setdefault("files", memory_files())
     print(json.dumps(said))
 
 
