@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recorded inputs of one process of PyTorch, with its workers: what the hooks see of it."""
 
-from recording import Input
+from recording import FEW_SAMPLES, Input
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 INPUTS = {}
@@ -24,24 +24,23 @@ INPUTS["record_torch_torchrun"] = Input(
 
 # --- test_torch: programs that know nothing of stepscope -------------------------------------------
 
-NO_OPERATORS = "-r", 10, "--host-interval", 5, "--operators", "collectives"
-FEW_SAMPLES = "-r", 10, "--host-interval", 5
-TORCH["torch_training"] = Input(
+NO_OPERATORS = (*FEW_SAMPLES, "--operators", "collectives")
+INPUTS["torch_training"] = Input(
     program=("torch_training.py", "--steps", "12", "--evaluate", "--save", "{run}/net.pt"),
     options=NO_OPERATORS)
-TORCH["torch_training_sleep"] = Input(
+INPUTS["torch_training_sleep"] = Input(
     program=("torch_training.py", "--steps", "20", "--sleep", "0.01"),
     options=("-r", 50, "--host-interval", 5, "--operators", "collectives"))
 LINEAR = "import torch\ntorch.set_num_threads(1)\nnet = torch.nn.Linear(64, 64)\n"
-TORCH["torch_backward_alone"] = Input(
+INPUTS["torch_backward_alone"] = Input(
     code=LINEAR + "for _ in range(50): net(torch.ones(8, 64)).sum().backward()\n",
     options=NO_OPERATORS)
-TORCH["torch_forward_alone"] = Input(
+INPUTS["torch_forward_alone"] = Input(
     code=LINEAR + "for _ in range(50): out = net(torch.ones(8, 64)).sum()\nout.backward()\n",
     options=FEW_SAMPLES)
-TORCH["torch_folds"] = Input(program=("torch_folds.py",), options=NO_OPERATORS)
+INPUTS["torch_folds"] = Input(program=("torch_folds.py",), options=NO_OPERATORS)
 for _how in "next", "late":
-    TORCH[f"torch_own_steps_{_how}"] = Input(
+    INPUTS[f"torch_own_steps_{_how}"] = Input(
         program=("torch_own_steps.py", _how), package=True,
         options=(*NO_OPERATORS, "--schedule", "wait=2,active=3,repeat=2"))
 
@@ -58,12 +57,12 @@ LOADING = {
     "killed": ("--workers", "2", "--kill", "--method", "spawn", "--persistent"),
 }
 for _name, _words in LOADING.items():
-    TORCH[f"torch_workers_{_name}"] = Input(program=("torch_loading.py", *_words), options=NO_OPERATORS)
+    INPUTS[f"torch_workers_{_name}"] = Input(program=("torch_loading.py", *_words), options=NO_OPERATORS)
 for _method in "fork", "forkserver":
     _program = "torch_loading.py", "--workers", "2", "--method", _method, "--steps", "24"
-    TORCH[f"torch_workers_window_{_method}"] = Input(
+    INPUTS[f"torch_workers_window_{_method}"] = Input(
         program=_program, options=(*NO_OPERATORS, "--schedule", "wait=8,active=8,repeat=1"))
-    TORCH[f"torch_workers_files_{_method}"] = Input(
+    INPUTS[f"torch_workers_files_{_method}"] = Input(
         program=_program, is_folder=True,
         options=(*NO_OPERATORS, "--schedule", "wait=8,active=4,repeat=2", "-o", "{out}/w{window}.pftrace"))
 
@@ -77,6 +76,6 @@ MEMORY = {
     "device": ("--device", "--phase", "backward", "--mib", "512"),
 }
 for _name, _words in MEMORY.items():
-    TORCH[f"torch_memory_{_name}"] = Input(
+    INPUTS[f"torch_memory_{_name}"] = Input(
         program=("torch_memory.py", *_words),
         options=FEW_SAMPLES if _name == "backward" else NO_OPERATORS)
