@@ -80,6 +80,14 @@ def is_alive(pid):
     return state_of(pid) not in ("gone", "Z", "X")
 
 
+def children_of(pid):
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            found += [int(p) for p in (task / "children").read_text().split()]
+    return found
+
+
 class Target:
     """Start `command`, wait for `ready()`, then `do()` one thing after the other, and `exit()`."""
 

@@ -14,17 +14,9 @@ import sys
 import time
 
 import pytest
-from target import is_alive, until
+from target import children_of, is_alive, until
 
 WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
-
-
-def children_of(pid):
-    found = []
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(OSError):
-            found += [int(p) for p in (task / "children").read_text().split()]
-    return found
 
 
 class Recording:

@@ -4,9 +4,10 @@
  * a program without annotations does not call.
  *
  *   filtered threads N   after the filter, N threads one after the other, 10 ranges each; the main
- *                        thread has a ring already. Opening and reading files is allowed.
- *   filtered strict N    the same, and nothing that opens a file: it sleeps first, so that the
- *                        recorder sees the filter
+ *                        thread has a ring already. Opening and reading files is allowed. Says
+ *                        "ready" and reads a line before it sets the filter
+ *   filtered strict N    the same, and nothing that opens a file. Says "ready" and reads a line after
+ *                        it has set the filter
  *   filtered quick       the same, without sleep or threads: it must not be looked up either
  *   filtered idle        no range at all; sets the filter and ends
  */
@@ -22,7 +23,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 static const int always[] = {
@@ -64,6 +64,16 @@ static void *mark(void *nothing)
     return nothing;
 }
 
+static void wait_for_line(void)
+{
+    static const char ready[] = "ready\n";
+    char byte = 0;
+    if (write(STDOUT_FILENO, ready, sizeof ready - 1) > 0) {
+        while (read(STDIN_FILENO, &byte, 1) == 1 && byte != '\n') {
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -71,11 +81,14 @@ int main(int argc, char **argv)
     if (strcmp(how, "idle") != 0) {
         STEPSCOPE_RANGE("before");
     }
+    if (strcmp(how, "threads") == 0) {
+        wait_for_line();
+    }
     if (!set_filter(strcmp(how, "threads") == 0 || strcmp(how, "idle") == 0)) {
         return errno == EINVAL || errno == ENOSYS ? 77 : 1;
     }
     if (strcmp(how, "strict") == 0) {
-        nanosleep(&(struct timespec){1, 0}, NULL);
+        wait_for_line();
     }
     for (long i = 0; i < threads; i++) {
         pthread_t thread;
