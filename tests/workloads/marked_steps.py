@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Marks steps until a file exists: marked_steps.py FILE [--apart N]. Ranks (RANK of WORLD_SIZE) wait for
+each other after each step. With --apart they do not, and rank R begins with step N*R. Rank R writes its
+process and its step into FILE.R."""
+
+import argparse
+import os
+import pathlib
+import time
+
+import stepscope
+
+parser = argparse.ArgumentParser()
+parser.add_argument("file", type=pathlib.Path)
+parser.add_argument("--apart", type=int, default=0)
+options = parser.parse_args()
+
+rank, world = (int(os.environ.get(name, default)) for name, default in (("RANK", 0), ("WORLD_SIZE", 1)))
+own, *others = (os.open(f"{options.file}.{(rank + other) % world}", os.O_RDWR | os.O_CREAT, 0o600)
+                for other in range(world))
+step = options.apart * rank
+
+
+def compute():
+    end = time.thread_time() + 0.001
+    while time.thread_time() < end:
+        sum(range(500))
+    time.sleep(0.004)
+
+
+def wait_for_others():
+    while not options.apart and not options.file.exists() and any(
+            int((os.pread(other, 64, 0).split() or [0, 0])[1]) < step for other in others):
+        time.sleep(0.001)
+
+
+stepscope.step(step)
+while not options.file.exists():
+    compute()
+    step += 1
+    stepscope.step(step)
+    os.pwrite(own, b"%20d %20d" % (os.getpid(), step), 0)  # in one piece
+    wait_for_others()
