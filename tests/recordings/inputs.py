@@ -3,9 +3,10 @@
 
 import inputs_ranks
 import inputs_torch
+import inputs_trainings
 from recording import FEW_SAMPLES, Input
 
-INPUTS = {**inputs_ranks.INPUTS, **inputs_torch.INPUTS}
+INPUTS = {**inputs_ranks.INPUTS, **inputs_torch.INPUTS, **inputs_trainings.INPUTS}
 
 
 # --- test_unequal_ranks: ranks of well-known programs, of which rank 1 has a fault ----------------

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorded inputs of trainings on several ranks: pipelines, shards, collectives."""
 
-from recording import FEW_SAMPLES, Input
+from recording import Input
 
 INPUTS = {}
+# Where neither samples nor modules matter.
+COLLECTIVES_ONLY = "-r", 1, "--host-interval", 0, "--operators", "collectives", "--module-depth", 0
 
 
 # --- test_pipelines: trainings in pipeline stages -------------------------------------------------
@@ -11,7 +13,7 @@ INPUTS = {}
 def pipeline(schedule, stages, *options):
     """Five steps of six micro-batches, unless the options say otherwise."""
     return Input(program=("torch_pipeline.py", "--schedule", schedule, "--steps", 5, "--micro-batches", 6, *options),
-                 ranks=stages, options=("-r", 1, "--host-interval", 0, "--operators", "collectives", "--module-depth", 0))
+                 ranks=stages, options=COLLECTIVES_ONLY)
 
 
 INPUTS["pipelines_own"] = pipeline("own", 4)
@@ -25,3 +27,12 @@ for _schedule, _chunks, _steps in ("gpipe", 1, 5), ("1f1b", 1, 5), ("interleaved
         _schedule, 4, "--micro-batches", 8, "--chunks", _chunks, "--steps", _steps, "--seconds", 0.024)
 for _schedule in "gpipe", "1f1b":
     INPUTS[f"pipelines_{_schedule}_slow"] = pipeline(_schedule, 4, "--slow", 1, "--seconds", 0.008)
+
+
+# --- test_loops: ranks that are forked, and one that comes late -----------------------------------
+
+INPUTS["loops_ranks"] = Input(program=("torch_ranks.py", "{run}/store"), options=COLLECTIVES_ONLY,
+                              env={"GLOO_SOCKET_IFNAME": "lo"})
+for _name, _late in ("late_rank", ("--late",)), ("equal_ranks", ()):
+    INPUTS[f"loops_{_name}"] = Input(program=("torch_late_rank.py", "--steps", 60, *_late),
+                                     options=("-r", 20, *COLLECTIVES_ONLY[2:]))
