@@ -79,3 +79,37 @@ for _name, _words in MEMORY.items():
     INPUTS[f"torch_memory_{_name}"] = Input(
         program=("torch_memory.py", *_words),
         options=FEW_SAMPLES if _name == "backward" else NO_OPERATORS)
+
+
+# --- test_torch_operators, test_operators: each call of an operator --------------------------------
+
+EVERY_OPERATOR = (*FEW_SAMPLES, "--operators", "all")
+INPUTS["torch_operators"] = Input(program=("torch_operators.py",), options=EVERY_OPERATOR)
+INPUTS["torch_operators_copies"] = Input(program=("torch_copies.py",), options=EVERY_OPERATOR)
+INPUTS["operators_marked"] = Input(program=("operators.py", 20), options=FEW_SAMPLES, package=True, needs=())
+INPUTS["operators_none"] = Input(code="sum(range(10**7))\n", options=FEW_SAMPLES, needs=())
+INPUTS["operators_profiled"] = Input(program=("torch_profiled.py", 4, 2), options=EVERY_OPERATOR)
+INPUTS["operators_windows"] = Input(
+    program=("torch_training.py", "--steps", 9),
+    options=(*NO_OPERATORS, "--torch-profiler=shapes,memory,flops", "--torch-profiler-steps", "3:6"))
+
+
+# --- test_torch_profiler: torch.profiler beside the callback and the program's own ------------------
+
+def profiled(*arguments, details="", steps="3:5", **more):
+    """The program's own torch.profiler, or else the recorder's in these steps."""
+    asked = ("--torch-profiler" + details, "--torch-profiler-steps", steps) if steps else ()
+    return Input(program=("torch_profiler_window.py", *arguments), options=(*EVERY_OPERATOR, *asked), **more)
+
+
+INPUTS["torch_profiler_own"] = profiled("--own", "3:5", steps=None)
+INPUTS["torch_profiler_ours"] = profiled(details="=shapes,memory,flops")
+INPUTS["torch_profiler_stacks"] = profiled(details="=shapes,stacks")
+INPUTS["torch_profiler_devices"] = profiled("--devices")
+INPUTS["torch_profiler_both"] = profiled("--own", "4:5", steps="2:8")
+INPUTS["torch_profiler_unknown"] = profiled(
+    "--steps", "14", "--unknown", steps=None, env={"INTEL_LIBITTNOTIFY64": "/nonexistent"})  # nor is there ITT
+INPUTS["torch_profiler_late"] = profiled(steps="100:110")
+INPUTS["torch_profiler_schedule"] = Input(
+    program=("torch_profiler_window.py",),
+    options=(*EVERY_OPERATOR, "--schedule", "wait=1,warmup=1,active=2,repeat=2", "--torch-profiler"))

@@ -5,31 +5,20 @@ import collections
 import csv
 import io
 import json
-import pathlib
 import re
-import sys
 
 import pytest
-from test_annotations import Trace
-
-WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
-pytest.importorskip("torch", reason="PyTorch is not installed")
+from trace_events import Trace
 
 
 class Recorded:
-    def __init__(self, stepscope, tmp_path, *arguments, options=(), env=None):
-        self.stepscope, self.trace = stepscope, tmp_path / "t.pftrace"
-        done = stepscope("record", "-q", "--operators", "all", *options, "-o", self.trace, "--", sys.executable,
-                         WORKLOADS / "torch_profiler_window.py", *arguments, env=env, timeout=300)
-        self.stderr = done.stderr
-        self.said = json.loads(done.stdout.splitlines()[-1])
-        exported = tmp_path / "t.json"
-        stepscope("export", "--to", "chrome", "-o", exported, self.trace)
-        events = json.loads(exported.read_text())["traceEvents"]
+    """A recording of torch_profiler_window.py."""
+
+    def __init__(self, recorded, events, info):
+        self.said, self.trace, self.info = json.loads(recorded.said), recorded.trace, info
         self.rows = {event["tid"]: event["args"]["name"] for event in events
                      if event["ph"] == "M" and event["name"] == "thread_name"}
         self.spans = [event for event in events if event["ph"] == "X"]
-        self.info = json.loads(stepscope("info", "--format", "json", self.trace).stdout)["files"][0]
 
     def of(self, domain):
         return [span for span in self.spans if self.rows.get(span["tid"]) == "MainThread: " + domain]
@@ -57,12 +46,17 @@ class Recorded:
         return row["status"], row["reason"]
 
 
-def test_it_sees_what_our_callback_and_the_programs_own_see(stepscope, tmp_path):
+@pytest.fixture
+def recorded(recordings, events_of, info_of):
+    def of(name):
+        one = recordings(f"torch_profiler_{name}")
+        return Recorded(one, events_of(one.trace), info_of(one.trace))
+    return of
+
+
+def test_it_sees_what_our_callback_and_the_programs_own_see(recorded, text_of):
     """Calls by name in the same steps; memory and FLOPs by name as in another run of the program."""
-    (tmp_path / "own").mkdir()
-    own = Recorded(stepscope, tmp_path / "own", "--own", "3:5")
-    asked = ["--torch-profiler=shapes,memory,flops", "--torch-profiler-steps", "3:5"]
-    ours = Recorded(stepscope, tmp_path, options=asked)
+    own, ours = recorded("own"), recorded("ours")
     assert ours.source()[0] == "ran", ours.source()
     assert own.source() == ("off", "not requested (--torch-profiler)")
     seen = ours.calls("torch.profiler", 3, 5)
@@ -77,40 +71,39 @@ def test_it_sees_what_our_callback_and_the_programs_own_see(stepscope, tmp_path)
     assert {name: ours_bytes.get(name) for name in own.said["bytes"]} == own.said["bytes"]
     shapes = [span for span in ours.of("torch.profiler") if span["name"] == "aten::conv2d"]
     assert json.loads(shapes[0]["args"]["shapes"])[:2] == [[4, 1, 8, 8], [4, 1, 3, 3]]
-    check_averages(stepscope, ours, own)
+    check_averages(text_of, ours, own)
     phases = {span["name"] for span in ours.spans if ours.rows.get(span["tid"]) == "phase"}
     assert "torch.profiler" in phases
-    assert "USDT" not in ours.stderr
     check_clocks(ours)
 
 
-def test_the_details_of_a_call_are_complete(stepscope, tmp_path):
+def test_the_details_of_a_call_are_complete(recorded, rows_of):
     """Stacks and shapes as long as they are, the types, and so the bytes that operators move."""
-    run = Recorded(stepscope, tmp_path, options=["--torch-profiler=shapes,stacks", "--torch-profiler-steps", "3:5"])
+    run = recorded("stacks")
     assert run.source()[0] == "ran", run.source()
     about = next(span["args"] for span in run.of("torch.profiler") if span["name"] == "aten::conv2d")
     assert json.loads(about["shapes"])[:2] == [[4, 1, 8, 8], [4, 1, 3, 3]]
     assert json.loads(about["input_types"])[:2] == ["float", "float"]
     assert json.loads(about["inputs"])[3] == "[1, 1]"
-    stack = json.loads(about["stack"])
-    assert len(about["stack"]) > 300 and any("torch_profiler_window.py" in frame for frame in stack), stack
-    found = json.loads(stepscope("report", "--by", "roofline", "-f", "json", run.trace).stdout)
-    family = {row["name"]: row for row in found["tables"][0]["rows"]}
+    assert any("torch_profiler_window.py" in frame for frame in json.loads(about["stack"]))
+    stacks = [span["args"]["stack"] for span in run.of("torch.profiler") if "stack" in span["args"]]
+    assert all(json.loads(stack) for stack in stacks) and max(map(len, stacks)) > 300
+    family = {row["name"]: row for row in rows_of(run.trace, "roofline")}
     assert family["matrix product"]["datatype"] == family["convolution"]["datatype"] == "fp32"
     assert family["matrix product"]["bytes"] > 1000 and family["convolution"]["bytes"] > 1000
 
 
-def check_averages(stepscope, ours, own):
+def check_averages(text_of, ours, own):
     """The report's table equals that of the program's own torch.profiler, except for times."""
-    asked = ["report", "--by", "op", "--columns", "key_averages", "--num-rows", "all"]
-    tables = stepscope(*asked, "-f", "csv", ours.trace).stdout.replace("\r\n", "\n").split("\n\n")
+    asked = ["--by", "op", "--columns", "key_averages", "--num-rows", "all"]
+    tables = text_of(ours.trace, *asked, "-f", "csv").replace("\r\n", "\n").split("\n\n")
     rows = list(csv.DictReader(io.StringIO(tables[0])))  # behind it: memory
     numbers = ("count", "cpu_memory_usage", "self_cpu_memory_usage", "flops")
     found = {row["name"]: [int(row[key]) for key in numbers] for row in rows}
     wanted = {name: row for name, row in own.said["averages"].items() if name in found}
     assert found == wanted and len(found) > 20
     assert set(own.said["averages"]) - set(found) <= {"[memory]"}
-    text = stepscope(*asked, "--group", "shapes", ours.trace).stdout
+    text = text_of(ours.trace, *asked, "--group", "shapes")
     titles = next(line for line in text.splitlines() if "Self CPU %" in line)
     assert re.split(r"\s{2,}", titles.strip())[-5:] == [
         "CPU Mem", "Self CPU Mem", "# of Calls", "Input Shapes", "Total KFLOPs"]
@@ -129,10 +122,8 @@ def check_clocks(recorded):
     assert apart[len(apart) // 2] < 1000, apart  # us; on a quiet machine below 10
 
 
-def test_streams_of_devices_are_entities(stepscope, tools, tmp_path):
-    asked = ["--torch-profiler", "--torch-profiler-steps", "3:5"]
-    run = Recorded(stepscope, tmp_path, "--devices", options=asked)
-    run.names = Trace(tools, run.trace).rows["name"]
+def test_streams_of_devices_are_entities(recorded, report_of):
+    run = recorded("devices")
     assert run.source()[0] == "ran", run.source()
     assert sorted((one["kind"], one["number"]) for one in run.info["devices"]) == [("gpu", 0), ("gpu", 1)]
     device_of = {one["id"]: one["number"] for one in run.info["devices"]}
@@ -145,7 +136,7 @@ def test_streams_of_devices_are_entities(stepscope, tools, tmp_path):
                 ("stream 7", GEMM): 3, ("stream 9", COPY): 3, ("stream 7", "Memset (Device)"): 3,
                 ("stream 7", "loss"): 3}
     check_work(run)
-    check_launches(run)
+    check_launches(run, report_of)
 
 
 GEMM, COPY = "void gemm<float>(float*)", "Memcpy HtoD (Pageable -> Device)"
@@ -165,29 +156,29 @@ def check_work(run):
     assert (about["Memset (Device)"]["bytes"], about["Memset (Device)"]["to_memory"]) == (64, "device")
 
 
-def check_launches(run):
+def check_launches(run, report_of):
     """A launch and its kernel have the same correlation, of which operators have none."""
     of = {name: sorted(span["args"]["correlation"] for span in run.spans if span["name"] == name)
           for name in (GEMM, "cudaLaunchKernel")}
     assert len(set(of[GEMM])) == 3 and of[GEMM] == of["cudaLaunchKernel"]
     assert not [span for span in run.spans if span["name"].startswith("aten::")
                 and "correlation" in span.get("args", {})]
-    kernels = json.loads(run.stepscope("report", "--by", "kernel", "-f", "json", run.trace).stdout)
-    assert [row["instances"] for row in kernels["tables"][0]["rows"]] == [3]
-    # None: on a busy machine both steps of the window may be slow ones.
-    assert kernels["tables"][0]["rows"][0]["step_instances"] in (1, None)
-    steps = json.loads(run.stepscope("report", "--by", "device-step", "-f", "json", run.trace).stdout)
-    known = {row["step"] for row in steps["tables"][0]["rows"]}
+    kernels = report_of(run.trace, "--by", "kernel")["tables"][0]["rows"]
+    assert [(row["instances"], row["step_instances"]) for row in kernels] == [(3, 1)]
+    steps = report_of(run.trace, "--by", "device-step")["tables"][0]["rows"]
+    known = {row["step"] for row in steps}
     assert 4 in known and known <= {3, 4, 5}  # the profiler starts and stops within 3 and 5
-    named = {row["text"]: row for row in run.names}
+
+
+def test_names_of_devices_have_kinds(recorded, tools):
+    named = {row["text"]: row for row in Trace(tools, recorded("devices").trace).rows["name"]}
     assert [named[name]["type"] for name in (
         GEMM, "cudaLaunchKernel", "cudaStreamSynchronize", "cudaEventQuery", "loss", "aten::conv2d")] == [
             "kernel", "launch", "synchronisation", "range", "", "operator"]
 
 
-def test_it_steps_aside_for_the_programs_own(stepscope, tmp_path):
-    asked = ["--torch-profiler", "--torch-profiler-steps", "2:8"]
-    both = Recorded(stepscope, tmp_path, "--own", "4:5", options=asked)
+def test_it_steps_aside_for_the_programs_own(recorded):
+    both = recorded("both")
     assert both.said["calls"]["aten::conv2d"] == 2
     status, reason = both.source()
     assert status == "ran" and "the program's own torch.profiler was running" in reason
@@ -196,36 +187,25 @@ def test_it_steps_aside_for_the_programs_own(stepscope, tmp_path):
     assert not both.calls("torch.profiler", 5, 5)
 
 
-def test_it_stands_in_where_operators_cannot_be_recorded(stepscope, tmp_path):
+def test_it_stands_in_where_operators_cannot_be_recorded(recorded, text_of):
     """Of a PyTorch that is not supported the callback is refused: its window has operators instead."""
-    run = Recorded(stepscope, tmp_path, "--steps", "14", "--unknown",
-                   env={"INTEL_LIBITTNOTIFY64": "/nonexistent"})  # nor is there ITT
+    run = recorded("unknown")
     facts = [event["text"] for event in run.info["notes"] if event["kind"] == "fact"]
     assert any(fact.startswith("torch.operators = unsupported torch version 9.8.7") for fact in facts), facts
     status, reason = run.source()
     assert status == "ran" and "4 steps in 1 window" in reason
     assert run.calls("torch", 5, 8)["aten::conv2d"] == 4
     assert sum(run.calls("torch", 5, 8).values()) == len(run.of("torch"))
-    text = stepscope("report", "--by", "op", run.trace).stdout
+    text = text_of(run.trace, "--by", "op")
     assert "operators were seen by torch.profiler in 4 of 14 steps" in text
     assert "unsupported torch version 9.8.7" in text
-    assert "backward" in stepscope("report", "--by", "module", run.trace).stdout
+    assert "backward" in text_of(run.trace, "--by", "module")
 
 
-def test_windows_of_a_schedule_and_steps_that_never_come(stepscope, tmp_path):
-    windows = Recorded(stepscope, tmp_path, options=[
-        "--schedule", "wait=1,warmup=1,active=2,repeat=2", "--torch-profiler"])
+def test_windows_of_a_schedule_and_steps_that_never_come(recorded):
+    windows = recorded("schedule")
     assert windows.source()[0] == "ran" and "4 steps in 2 windows" in windows.source()[1]
     assert windows.calls("torch.profiler", 2, 3) == windows.calls("torch", 2, 3)
-    (tmp_path / "late").mkdir()
-    late = Recorded(stepscope, tmp_path / "late", options=[
-        "--torch-profiler", "--torch-profiler-steps", "100:110"])
+    late = recorded("late")
     assert late.source()[0] == "unavailable"
     assert "no program reached its steps" in late.source()[1]
-
-
-@pytest.mark.parametrize("options", [["--torch-profiler=shape"], ["--torch-profiler-steps", "8:5"],
-                                     ["--torch-profiler-steps", "5"]])
-def test_options_are_checked(stepscope, tmp_path, options):
-    done = stepscope("record", *options, "-o", tmp_path / "t.pftrace", "--", "true", status=None)
-    assert done.returncode == 2 and options[0].split("=")[0] in done.stderr

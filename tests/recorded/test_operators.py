@@ -3,59 +3,36 @@
 beside torch.profiler."""
 
 import csv
-import importlib.util
 import io
 import json
-import os
-import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
 
-WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
 STEPS = 20
 
 
-@pytest.fixture(scope="module")
-def trace(stepscope, python, tmp_path_factory):
-    folder = pathlib.Path(stepscope.path).resolve().parent / "python"
-    code = "import stepscope; print(getattr(stepscope._stepscope, 'has_runtime', 0))"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False,
-                          env={**os.environ, "PYTHONPATH": str(folder)})
-    if done.stdout.strip() != "1":
-        pytest.skip("no extension was built for the Python that runs the tests (its headers are "
-                    "not installed)")
-    path = tmp_path_factory.mktemp("operators") / "operators.pftrace"
-    stepscope("record", "-q", "-o", path, "--", python, WORKLOADS / "operators.py", STEPS,
-              env={"PYTHONPATH": str(folder)})
-    skip_unless_whole(stepscope, path)
-    return path
+@pytest.fixture
+def trace(recordings):
+    return recordings("operators_marked").trace
 
 
-def document(stepscope, *arguments):
-    return json.loads(stepscope("report", "-f", "json", *arguments).stdout)
+@pytest.fixture
+def by_name(rows_of):
+    """by_name(TRACE, TABLE, OPTIONS…): the rows of a table by their names."""
+    def of(trace, table, *options):
+        return {row["name"]: row for row in rows_of(trace, table, *options)}
+    return of
 
 
-def skip_unless_whole(stepscope, path):
-    counts = document(stepscope, "--by", "op", path)["header"]["inputs"][0]["counts"]
-    if counts["events_dropped"] != 0:
-        pytest.skip("this machine was too busy: events were dropped, and counted")
+@pytest.mark.parametrize("name", ["marked", "profiled", "windows"])
+def test_nothing_was_dropped(recordings, report_of, name):
+    inputs = report_of(recordings(f"operators_{name}").trace)["header"]["inputs"]
+    assert [one["counts"]["events_dropped"] for one in inputs] == [0]
 
 
-def rows_of(stepscope, *arguments):
-    found = document(stepscope, "--num-rows", "all", *arguments)
-    return {row["name"]: row for row in found["tables"][0]["rows"]}
-
-
-def steps_of(stepscope, path):
-    rows = document(stepscope, "--by", "step", path)["tables"][0]["rows"]
-    return len([row for row in rows if row["kind"] != "cut"])
-
-
-def test_operators_by_name(stepscope, trace):
-    rows = rows_of(stepscope, "--by", "op", trace)
+def test_operators_by_name(trace, by_name):
+    rows = by_name(trace, "op")
     calls = {name: row["calls"] for name, row in rows.items()}
     assert calls == {"aten::linear": STEPS, "aten::addmm": STEPS, "aten::nll_loss": STEPS,
                      "aten::mm": 2 * STEPS, "NllLossBackward0": STEPS, "AddmmBackward0": STEPS,
@@ -72,10 +49,10 @@ def test_operators_by_name(stepscope, trace):
         assert row["step_calls"] in (1, 2)
 
 
-def test_shares_are_of_the_steady_steps(stepscope, trace):
-    found = document(stepscope, "--by", "op", "--num-rows", "all", trace)
-    steps = [row for row in document(stepscope, "--by", "step", trace)["tables"][0]["rows"]
-             if row["kind"] == "usual"]
+def test_shares_are_of_the_steady_steps(trace, report_of, rows_of):
+    found = report_of(trace, "--by", "op", "--num-rows", "all")
+    steps = [row for row in rows_of(trace, "step") if row["kind"] == "usual"]
+    assert len(steps) > STEPS / 2
     total_ns = sum(row["duration_ns"] for row in steps)
     assert found["training"]["total_ns"] == total_ns
     for row in found["tables"][0]["rows"]:
@@ -84,24 +61,22 @@ def test_shares_are_of_the_steady_steps(stepscope, trace):
         assert row["step_self_ns"] * len(steps) <= row["self_ns"]
 
 
-def test_rows_apart(stepscope, trace):
-    found = document(stepscope, "--by", "op", "--group", "phase,thread", "--num-rows", "all", trace)
-    phases = {(row["name"], row["phase"]) for row in found["tables"][0]["rows"]}
+def test_rows_apart(trace, rows_of):
+    rows = rows_of(trace, "op", "--group", "phase,thread")
+    phases = {(row["name"], row["phase"]) for row in rows}
     assert ("aten::mm", "backward") in phases and ("aten::addmm", "forward") in phases
-    assert all(row["pid"] == row["tid"] for row in found["tables"][0]["rows"])
+    assert all(row["pid"] == row["tid"] for row in rows)
 
 
 @pytest.mark.parametrize("key", ["self", "total", "mean", "calls", "min", "p50", "p95", "max"])
-def test_any_column_sorts(stepscope, trace, key):
+def test_any_column_sorts(trace, rows_of, key):
     column = {"calls": "calls"}.get(key, f"{key}_ns")
-    values = [row[column] for row in rows_of(stepscope, "--by", "op", "--sort", key,
-                                             trace).values()]
-    assert values == sorted(values, reverse=True)
+    values = [row[column] for row in rows_of(trace, "op", "--sort", key)]
+    assert len(values) == 8 and values == sorted(values, reverse=True)
 
 
-def test_modules_have_their_backward(stepscope, trace):
-    rows = rows_of(stepscope, "--by", "module", trace)
-    operators = rows_of(stepscope, "--by", "op", trace)
+def test_modules_have_their_backward(trace, by_name):
+    rows, operators = by_name(trace, "module"), by_name(trace, "op")
     assert set(rows) == {"Net", "fc (Linear)"}
     net, fc = rows["Net"], rows["fc (Linear)"]
     assert net["calls"] == fc["calls"] == STEPS
@@ -132,30 +107,31 @@ def test_the_table_of_torch_profiler(stepscope, trace, tmp_path):
     assert re.fullmatch(r"Self CPU time total: \d+\.\d{3}(us|ms|s)", lines[rules[2] + 1])
 
 
-def test_the_same_as_csv(stepscope, trace):
-    done = stepscope("report", "--by", "op", "--columns", "key_averages", "-f", "csv", trace)
-    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+def test_the_same_as_csv(trace, text_of, by_name):
+    text = text_of(trace, "--by", "op", "--columns", "key_averages", "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(text)))
     assert list(rows[0]) == ["name", "self_cpu_percent", "self_cpu_time_total", "cpu_percent",
                              "cpu_time_total", "cpu_time", "count"]
-    own = rows_of(stepscope, "--by", "op", trace)
+    own = by_name(trace, "op")
+    assert len(rows) == len(own)
     for row in rows:
         assert float(row["self_cpu_time_total"]) == pytest.approx(own[row["name"]]["self_ns"] / 1e3)
         assert int(row["count"]) == own[row["name"]]["calls"]
 
 
-def test_the_first_report_has_the_heaviest(stepscope, trace):
-    found = document(stepscope, trace)
+def test_the_first_report_has_the_heaviest(trace, report_of, text_of):
+    found = report_of(trace)
     assert [table["by"] for table in found["tables"]][:2] == ["op", "module"]
     assert len(found["tables"][0]["rows"]) == 8
-    text = stepscope("report", trace).stdout
+    text = text_of(trace)
     assert text.index("A step takes") < text.index("\nOperators\n") < text.index("\nModules\n")
     assert f"stepscope report --by op {trace}" in text
 
 
-def test_text_has_what_the_others_have(stepscope, trace):
-    text = stepscope("report", "--by", "op", "--num-rows", 3, trace).stdout
+def test_text_has_what_the_others_have(trace, text_of):
+    text = text_of(trace, "--by", "op", "--num-rows", 3)
     assert "of step" in text and "5 rows not shown: --num-rows all" in text
-    text = stepscope("report", "--by", "module", trace).stdout
+    text = text_of(trace, "--by", "module")
     assert re.search(r"forward +backward +calls", text)
 
 
@@ -170,68 +146,43 @@ def test_what_does_not_go_together(stepscope, trace):
         assert why in stepscope("report", *words, trace, status=2).stderr
 
 
-def test_a_recording_without_operators(stepscope, python, tmp_path):
-    path = tmp_path / "none.pftrace"
-    stepscope("record", "-q", "-o", path, "--", python, "-c", "sum(range(10**7))")
+def test_a_recording_without_operators(recordings, stepscope):
     for by in ("op", "module"):
-        assert f"no {'operators' if by == 'op' else 'modules'}: no PyTorch" in \
-            stepscope("report", "--by", by, path, status=None).stdout
+        text = stepscope("report", "--by", by, recordings("operators_none").trace, status=None).stdout
+        assert f"no {'operators' if by == 'op' else 'modules'}: no PyTorch" in text
 
 
-@pytest.fixture(scope="module")
-def training(stepscope, tmp_path_factory):
-    """A training of PyTorch, and what torch.profiler said of one of its steps."""
-    if importlib.util.find_spec("torch") is None:
-        pytest.skip("PyTorch is not installed in the Python that runs the tests")
-    path = tmp_path_factory.mktemp("torch") / "torch.pftrace"
-    done = stepscope("record", "-q", "--operators", "all", "-o", path, "--", sys.executable,
-                     WORKLOADS / "torch_profiled.py")
-    said = next(line for line in done.stdout.splitlines() if line.startswith("{"))
-    skip_unless_whole(stepscope, path)
-    return path, json.loads(said)
-
-
-def test_counts_are_those_of_torch_profiler(stepscope, training):
-    path, said = training
-    found = document(stepscope, "--by", "op", "--num-rows", "all", "--steps", said["step"], path)
+def test_counts_are_those_of_torch_profiler(recordings, rows_of):
+    recorded = recordings("operators_profiled")
+    said = json.loads(next(line for line in recorded.said.splitlines() if line.startswith("{")))
     counts = {}
-    for row in found["tables"][0]["rows"]:
+    for row in rows_of(recorded.trace, "op", "--steps", said["step"]):
         counts[row["name"]] = counts.get(row["name"], 0) + row["calls"]
     assert counts == {name: count for name, (count, _) in said["counts"].items()}
-    assert steps_of(stepscope, path) == said["steps"]
+    assert len([row for row in rows_of(recorded.trace, "step") if row["kind"] != "cut"]) == said["steps"]
 
 
-def test_nodes_belong_to_the_modules_that_made_them(stepscope, training):
+def test_nodes_belong_to_the_modules_that_made_them(recordings, by_name):
     """All of the loss is made in two modules: theirs is all that is evaluated, to the nanosecond,
     but for adding up gradients."""
-    path, _ = training
-    nodes_ns = sum(row["total_ns"] for name, row in rows_of(stepscope, "--by", "op", path).items()
+    trace = recordings("operators_profiled").trace
+    nodes_ns = sum(row["total_ns"] for name, row in by_name(trace, "op").items()
                    if name.startswith("autograd::engine::evaluate_function")
                    and "AccumulateGrad" not in name)
-    modules = rows_of(stepscope, "--by", "module", path)
-    if modules["Sequential"]["backward_ns"] is None:
-        pytest.skip("this PyTorch has no sequence numbers")
+    modules = by_name(trace, "module")
     assert modules["Sequential"]["backward_ns"] + modules["CrossEntropyLoss"]["backward_ns"] == nodes_ns
 
 
-def test_flops_and_memory_of_a_known_network(stepscope, tmp_path):
+def test_flops_and_memory_of_a_known_network(recordings, rows_of):
     """Two layers, 16 to 32 to 3, of batches of 4, in four steps."""
-    if importlib.util.find_spec("torch") is None:
-        pytest.skip("PyTorch is not installed in the Python that runs the tests")
-    path = tmp_path / "windows.pftrace"
-    stepscope("record", "-q", "--torch-profiler=shapes,memory,flops", "--torch-profiler-steps", "3:6",
-              "-o", path, "--", sys.executable, WORKLOADS / "torch_training.py", "--steps", 9)
-    table = ["--by", "op", "--columns", "key_averages", "--num-rows", "all"]
-    rows = document(stepscope, *table, "--sort", "flops", path)["tables"][0]["rows"]
-    if "flops" not in rows[0]:
-        pytest.skip("torch.profiler did not run in this PyTorch")
+    trace = recordings("operators_windows").trace
+    rows = rows_of(trace, "op", "--columns", "key_averages", "--sort", "flops")
     addmm = next(row for row in rows if row["name"] == "aten::addmm")
     assert addmm["count"] == 8
     assert addmm["flops"] == 4 * 2 * 4 * (16 * 32 + 32 * 3)
     assert addmm["self_cpu_memory_usage"] == 4 * 4 * 4 * (32 + 3)
     assert [row["flops"] for row in rows] == sorted((row["flops"] for row in rows), reverse=True)
-    rows = document(stepscope, *table, "--group", "shapes", "--sort", "self_cpu_memory_usage",
-                    path)["tables"][0]["rows"]
+    rows = rows_of(trace, "op", "--columns", "key_averages", "--group", "shapes", "--sort", "self_cpu_memory_usage")
     shapes = {row["input_shapes"]: row["count"] for row in rows if row["name"] == "aten::addmm"}
     assert shapes == {"[[32],[4,16],[16,32],[],[]]": 4, "[[3],[4,32],[32,3],[],[]]": 4}
     found = [row["self_cpu_memory_usage"] for row in rows]
