@@ -334,7 +334,9 @@ static void add_notes(struct ss_table *table)
 
 static const char *title_of(const struct ss_allocation_options *options)
 {
+    bool has_peak = options->only == NULL || ss_allocation_pool_has_history(options->only);
     return !options->only_peak                              ? "Allocations"
+           : !has_peak                                      ? "Alive when the snapshot was taken"
            : options->grouping & SS_ALLOCATIONS_BY_LINE     ? "Alive at the peak, by line"
            : options->grouping & SS_ALLOCATIONS_BY_OPERATOR ? "Alive at the peak, by operator"
                                                             : "Alive at the peak";

@@ -171,6 +171,11 @@ ss_allocation_pool_peak(const struct ss_allocation_pool *pool)
 {
     return &pool->points.data[pool->peak];
 }
+/* False: nothing is known but what is allocated at one time, as in a snapshot without a history. */
+static inline bool ss_allocation_pool_has_history(const struct ss_allocation_pool *pool)
+{
+    return pool->points.count > 1;
+}
 static inline bool ss_allocation_is_at_peak(const struct ss_allocation_pool *pool,
                                             const struct ss_allocation *allocation)
 {

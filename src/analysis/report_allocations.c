@@ -81,6 +81,15 @@ static void add_pool(const struct ss_allocations *allocations,
 {
     struct ss_sentence *out = ss_document_add_item(document, SS_NOTE_FACT);
     ss_sentence_add_name(out, ss_allocation_pool_name(allocations, pool, &document->arena));
+    if (!ss_allocation_pool_has_history(pool)) {
+        ss_sentence_add(out, ": ");
+        ss_sentence_add_bytes(out, (double)ss_allocation_pool_peak(pool)->allocated);
+        ss_sentence_add(out, " allocated when the snapshot was taken; the peak is unknown, because "
+                             "the snapshot has no history "
+                             "(torch.cuda.memory._record_memory_history())");
+        add_reserved(pool, out);
+        return;
+    }
     ss_sentence_add(out, ": at most ");
     ss_sentence_add_bytes(out, (double)ss_allocation_pool_peak(pool)->allocated);
     ss_sentence_add(out, pool->is_whole ? " allocated"

@@ -379,6 +379,39 @@ static void add_calls(const struct ss_model_calls *calls, struct ss_sentence *ou
     ss_sentence_add_duration(out, calls->call_ns);
 }
 
+static bool has_only_imports(const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        if (model->inputs.data[i].kind != SS_INPUT_IMPORT) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_names_of(const struct ss_model *model, enum ss_event_type type)
+{
+    for (size_t i = 0; i < model->names.count; i++) {
+        if (model->names.data[i].type == type) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a program did is not known from what another tool left out. */
+static void add_no_steps_of_import(const struct ss_model *model, struct ss_sentence *out)
+{
+    if (!has_names_of(model, SS_EVENT_TYPE_operator) && !has_names_of(model, SS_EVENT_TYPE_kernel) &&
+        !has_names_of(model, SS_EVENT_TYPE_copy)) {
+        ss_sentence_add(out, "The file has no operators and no kernels: its profiler recorded "
+                             "neither the CPU's activities nor the device's.");
+        return;
+    }
+    ss_sentence_add(out, "The file has no steps: torch.profiler writes them where the program calls "
+                         "the profiler's step() after each batch.");
+}
+
 void ss_report_add_no_training(const struct ss_report_parts *parts, struct ss_document *document)
 {
     const struct ss_model *model = parts->selection->model;
@@ -394,6 +427,8 @@ void ss_report_add_no_training(const struct ss_report_parts *parts, struct ss_do
     } else if (why != NULL) {
         ss_sentence_add(out, "No steps were found, and not all was recorded: ");
         ss_sentence_add_name(out, ss_strview_of(why));
+    } else if (has_only_imports(model)) {
+        add_no_steps_of_import(model, out);
     } else { /* users expect steps in a program that uses PyTorch */
         ss_sentence_add(out, "No steps were found: PyTorch ran, but none of its optimizers updated "
                              "a model. A loop of your own marks its steps with stepscope.step().");

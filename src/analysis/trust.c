@@ -279,12 +279,27 @@ static void add_warning(struct ss_trust *trust, const struct ss_trust_warning *w
     }
 }
 
-static void find_warnings(struct ss_trust *trust, const struct ss_model *model, bool wants_errors)
+/* "No CUDA events collected.": something is missing in the file. */
+static bool says_missing(const char *text)
+{
+    static const char *const words[] = {"No ", "not collected", "not supported", "lost", "dropped",
+                                        "missing", "incomplete", "failed"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strstr(text, words[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void find_warnings(struct ss_trust *trust, const struct ss_model *model, bool wants_errors,
+                          bool wants_missing)
 {
     const char *kind = wants_errors ? "nsys-error" : "nsys-warning";
     for (size_t i = 0; i < model->notes.count; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
-        if (strcmp(ss_model_text(model, note->kind), kind) == 0) {
+        if (strcmp(ss_model_text(model, note->kind), kind) == 0 &&
+            says_missing(ss_model_text(model, note->text)) == wants_missing) {
             uint32_t tool = model->inputs.data[note->input].tool;
             add_warning(trust, &(struct ss_trust_warning){.tool = ss_model_text(model, tool),
                                                           .text = ss_model_text(model, note->text),
@@ -458,8 +473,10 @@ void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection)
         find_absences(trust, model, &parts[i]);
     }
     ss_free(parts);
-    find_warnings(trust, model, true);
-    find_warnings(trust, model, false);
+    find_warnings(trust, model, true, true);
+    find_warnings(trust, model, true, false);
+    find_warnings(trust, model, false, true);
+    find_warnings(trust, model, false, false);
     find_missing_ranks(trust, model);
     struct ss_trust_input *all = &trust->all;
     /* Several files may contain the same process. */

@@ -121,6 +121,7 @@ static int report(const struct ss_arguments *arguments, struct ss_report_request
         ss_model_init(&model);
         request->reading.is_again = true;
         ss_table_kind_load(request->kind, &request->table, &request->reading.load);
+        request->reading.load.quiet = true; /* the first time said what cannot be read */
         status = ss_reading_load(arguments, &request->reading, &model, &input, &err);
     }
     if (status == SS_OK) {

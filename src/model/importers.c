@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "model/archive.h"
-#include "model/raw_line.h"
+#include "model/foreign_format.h"
 
 const struct ss_importer *const ss_importers[] = {&ss_importer_trace,
                                                   &ss_importer_chrome,
@@ -23,67 +23,6 @@ const struct ss_importer *const ss_importers[] = {&ss_importer_trace,
                                                   &ss_importer_perfetto,
                                                   &ss_importer_raw,
                                                   NULL};
-
-#define MAGIC(text) text, sizeof(text) - 1
-
-/* Formats that users mistake for an input, by their first bytes. */
-static const struct foreign {
-    const char *magic;
-    size_t length;
-    const char *description;
-    bool is_text;                  /* may follow white space */
-    const char *command, *options; /* that convert the file, its path between them; NULL: none */
-    const char *other_command;     /* that does so as well; NULL: none */
-} foreign_formats[] = {
-    {MAGIC("\x7f"
-           "ELF"),
-     "an ELF program or library", false, NULL, NULL},
-    {MAGIC("NVR\0"), "a report of Nsight Compute", false, "ncu --import", "--csv --page raw",
-     "python3 -m stepscope.ncu_rep"},
-    {MAGIC("PAR1"),
-     "a Parquet table: of Nsight Systems, read its SQLite export (nsys export --type sqlite)",
-     false, NULL, NULL},
-    {MAGIC("{"), "JSON, but no trace that stepscope reads", true, NULL, NULL},
-    {MAGIC("["), "JSON, but no trace that stepscope reads", true, NULL, NULL},
-    {MAGIC("<?xml"), "SVG or XML: record with -f native or -f raw for reports", true, NULL, NULL},
-    {MAGIC("<svg"), "SVG or XML: record with -f native or -f raw for reports", true, NULL, NULL},
-    {MAGIC("<!DOCTYPE"), "SVG or XML: record with -f native or -f raw for reports", true, NULL,
-     NULL},
-};
-
-static size_t skip_white_space(const char *head, size_t length)
-{
-    size_t at = 0;
-    while (at < length && (head[at] == ' ' || (head[at] >= '\t' && head[at] <= '\r'))) {
-        at++;
-    }
-    return at;
-}
-
-/* A function may be named "[" or "<svg": a folded first line decides. */
-static bool begins_with_stack(const char *head, size_t length)
-{
-    const char *newline = memchr(head, '\n', length);
-    struct ss_strview line = {head, newline != NULL ? (size_t)(newline - head) : length}, stack;
-    uint64_t count;
-    return ss_raw_split(line, &stack, &count) == SS_RAW_OK;
-}
-
-/* NULL: none of them. */
-static const struct foreign *foreign_format(const char *head, size_t length)
-{
-    size_t text = skip_white_space(head, length);
-    bool may_be_text = !begins_with_stack(head + text, length - text);
-    for (size_t i = 0; i < sizeof foreign_formats / sizeof *foreign_formats; i++) {
-        const struct foreign *format = &foreign_formats[i];
-        size_t skip = format->is_text ? text : 0;
-        if ((!format->is_text || may_be_text) && length - skip >= format->length &&
-            memcmp(head + skip, format->magic, format->length) == 0) {
-            return format;
-        }
-    }
-    return NULL;
-}
 
 static const struct ss_importer *best_row(const char *head, size_t length,
                                           enum ss_import_match *best_match)
@@ -109,15 +48,10 @@ static const struct ss_importer *select_row(const struct ss_import_file *file, b
     if (match == SS_IMPORT_CERTAIN || (match == SS_IMPORT_LIKELY && row->kind == SS_INPUT_IMPORT)) {
         return row;
     }
-    const struct foreign *foreign = foreign_format(file->head, file->head_length);
-    if (foreign != NULL && foreign->command != NULL) {
-        ss_fail(err, SS_E_FORMAT, "%s is %s; convert it: %s %s %s > %s.csv, or without ncu: %s",
-                file->path, foreign->description, foreign->command, file->path, foreign->options,
-                file->path, foreign->other_command);
-        return NULL;
-    }
+    const struct ss_foreign_format *foreign =
+        ss_foreign_format_of(file->head, file->head_length);
     if (foreign != NULL) {
-        ss_fail(err, SS_E_FORMAT, "%s is %s", file->path, foreign->description);
+        ss_foreign_format_fail(foreign, file->path, err);
         return NULL;
     }
     if (!is_named && match < SS_IMPORT_LIKELY) {
@@ -150,6 +84,16 @@ enum ss_status ss_import_read(const struct ss_import_file *file, char *buffer, s
                                  : SS_OK;
 }
 
+/* Editors and PowerShell begin UTF-8 with one. Offsets in such a file count from behind it. */
+static void skip_byte_order_mark(char *head, size_t *length)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    if (*length >= 3 && memcmp(head, mark, 3) == 0) {
+        *length -= 3;
+        memmove(head, head + 3, *length);
+    }
+}
+
 static enum ss_status read_head(struct ss_import_file *file, char *head, struct ss_error *err)
 {
     size_t length = 0, got = 1;
@@ -157,6 +101,7 @@ static enum ss_status read_head(struct ss_import_file *file, char *head, struct 
         SS_TRY(ss_import_read(file, head + length, SS_IMPORT_HEAD_BYTES - length, &got, err));
         length += got;
     }
+    skip_byte_order_mark(head, &length);
     file->head = head;
     file->head_length = length;
     return SS_OK;

@@ -85,6 +85,12 @@ static enum ss_status check_tables(const struct ss_nsys_loading *loading, struct
             return SS_OK;
         }
     }
+    if (ss_sqlite_has_table_like(loading->file, "rocpd_")) {
+        return ss_fail(err, SS_E_FORMAT,
+                       "%s is a rocpd database of rocprofv3: record with --output-format pftrace, "
+                       "or convert it: rocpd convert -i %s --output-format pftrace",
+                       loading->path, loading->path);
+    }
     return ss_fail(err, SS_E_FORMAT,
                    ss_sqlite_has_table(loading->file, "StringIds")
                        ? "%s is an export of Nsight Systems without a table of events, such as "

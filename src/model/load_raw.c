@@ -63,6 +63,7 @@ struct loader {
     struct ss_vec_of(struct label_rows) of_labels;
     uint64_t line_number;
     uint64_t lines, readable, skipped;
+    uint64_t others; /* of the skipped: those that are no folded stacks at all */
     uint64_t skipped_at[MAX_LISTED_LINES];
     enum ss_raw_result first_reason;
     struct ss_error *err;
@@ -298,6 +299,7 @@ static enum ss_status skip_line(struct loader *loader, enum ss_raw_result reason
         loader->skipped_at[loader->skipped] = loader->line_number;
     }
     loader->skipped++;
+    loader->others += reason == SS_RAW_NO_COUNT || reason == SS_RAW_NUL;
     loader->lines++;
     return SS_OK;
 }
@@ -307,7 +309,9 @@ static enum ss_status read_line(struct loader *loader, struct ss_strview line)
     loader->line_number++;
     struct ss_strview stack = {"", 0};
     uint64_t count = 0;
-    enum ss_raw_result result = ss_raw_split(line, &stack, &count);
+    enum ss_raw_result result = line.length > MAX_LINE_BYTES
+                                    ? SS_RAW_LONG
+                                    : ss_raw_split(line, &stack, &count);
     if (result == SS_RAW_BLANK) {
         return SS_OK;
     }
@@ -451,14 +455,21 @@ static enum ss_status finish(struct loader *loader)
                        "stepscope reads its own traces and py-spy's raw format",
                        loader->name, loader->lines, ss_raw_result_text(loader->first_reason));
     }
+    if (10 * loader->others > loader->lines) {
+        return ss_fail(loader->err, SS_E_FORMAT,
+                       "%s is no file of folded stacks: %" PRIu64 " of its %" PRIu64
+                       " lines are none (line %" PRIu64 " has %s)",
+                       loader->name, loader->others, loader->lines, loader->skipped_at[0],
+                       ss_raw_result_text(loader->first_reason));
+    }
     if (loader->skipped > 0 && !loader->load->quiet) {
         warn_skipped(loader);
     }
     return SS_OK;
 }
 
-/* A folder may hold any file: it is probably raw when at least half of its first lines are folded
- * stacks. Any text may be one whose lines are unreadable. */
+/* A folder may hold any file: it is probably raw when nine in ten of its first lines are folded
+ * stacks. A named file is read as one to its end, and refused there if fewer are. */
 static enum ss_import_match probe_raw(const char *head, size_t length)
 {
     size_t good = 0, bad = 0;
@@ -477,7 +488,7 @@ static enum ss_import_match probe_raw(const char *head, size_t length)
         bad += result != SS_RAW_OK && result != SS_RAW_BLANK;
         at = newline + 1;
     }
-    return good >= bad && good > 0 ? SS_IMPORT_LIKELY : SS_IMPORT_UNLIKELY;
+    return good >= 9 * bad && good > 0 ? SS_IMPORT_LIKELY : SS_IMPORT_UNLIKELY;
 }
 
 static enum ss_status load_raw(struct ss_model *model, const struct ss_import_file *file,

@@ -237,20 +237,59 @@ bool ss_sqlite_is_plausible(struct ss_sqlite_file *file, const char *table, size
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* A plain table has a page; a virtual one has none. */
-bool ss_sqlite_has_table(struct ss_sqlite_file *file, const char *table)
+enum { MOST_NAME_BYTES = 80 };
+
+static bool is_plain_name(const char *name)
 {
-    static const char query[] =
-        "SELECT 1 FROM main.sqlite_master WHERE type='table' AND name=?1 AND rootpage>0";
-    sqlite3_stmt *statement = NULL;
-    bool has = sqlite3_prepare_v2(file->database, query, -1, &statement, NULL) == SQLITE_OK &&
-               sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC) == SQLITE_OK &&
-               sqlite3_step(statement) == SQLITE_ROW;
-    sqlite3_finalize(statement);
-    return has;
+    return name != NULL && strlen(name) < MOST_NAME_BYTES &&
+           name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")] ==
+               '\0';
 }
 
-/* `table` and `columns` are names of our own. */
+/* The first table that the query, which has one parameter, names. A plain table has a page; a
+ * virtual one has none. */
+static bool find_table(struct ss_sqlite_file *file, const char *query, const char *parameter,
+                       char name[MOST_NAME_BYTES])
+{
+    sqlite3_stmt *statement = NULL;
+    const char *found = NULL;
+    if (sqlite3_prepare_v2(file->database, query, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_bind_text(statement, 1, parameter, -1, SQLITE_STATIC) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        found = (const char *)sqlite3_column_text(statement, 0);
+    }
+    bool is_found = is_plain_name(found);
+    if (is_found) {
+        snprintf(name, MOST_NAME_BYTES, "%s", found);
+    }
+    sqlite3_finalize(statement);
+    return is_found;
+}
+
+/* The table, or a later version of it: NVTX_EVENTS_V2 for NVTX_EVENTS. */
+static bool table_name(struct ss_sqlite_file *file, const char *table, char name[MOST_NAME_BYTES])
+{
+    static const char query[] =
+        "SELECT name FROM main.sqlite_master WHERE type='table' AND rootpage>0 AND "
+        "(name=?1 OR name GLOB ?1||'_V[0-9]*') ORDER BY name<>?1, name DESC LIMIT 1";
+    return find_table(file, query, table, name);
+}
+
+bool ss_sqlite_has_table(struct ss_sqlite_file *file, const char *table)
+{
+    char name[MOST_NAME_BYTES];
+    return table_name(file, table, name);
+}
+
+bool ss_sqlite_has_table_like(struct ss_sqlite_file *file, const char *prefix)
+{
+    static const char query[] = "SELECT name FROM main.sqlite_master WHERE type='table' AND "
+                                "rootpage>0 AND name GLOB ?1||'*' LIMIT 1";
+    char name[MOST_NAME_BYTES];
+    return find_table(file, query, prefix, name);
+}
+
+/* `columns` are names of our own. */
 static sqlite3_stmt *prepare(struct ss_sqlite_file *file, const char *format, const char *table)
 {
     struct ss_strbuf query;
@@ -267,8 +306,9 @@ static sqlite3_stmt *prepare(struct ss_sqlite_file *file, const char *format, co
 
 uint64_t ss_sqlite_last_row(struct ss_sqlite_file *file, const char *table)
 {
-    sqlite3_stmt *statement = ss_sqlite_has_table(file, table)
-                                  ? prepare(file, "SELECT max(rowid) FROM main.", table)
+    char name[MOST_NAME_BYTES];
+    sqlite3_stmt *statement = table_name(file, table, name)
+                                  ? prepare(file, "SELECT max(rowid) FROM main.", name)
                                   : NULL;
     bool has = statement != NULL && sqlite3_step(statement) == SQLITE_ROW;
     sqlite3_int64 last = has ? sqlite3_column_int64(statement, 0) : 0;
@@ -279,15 +319,17 @@ uint64_t ss_sqlite_last_row(struct ss_sqlite_file *file, const char *table)
 size_t ss_sqlite_find_columns(struct ss_sqlite_file *file, const char *table,
                               const char *const *columns, size_t count, bool *has, bool *is_key)
 {
-    char pragma[128];
+    char pragma[128], name_in_file[MOST_NAME_BYTES];
     sqlite3_stmt *statement = NULL;
     size_t found = 0;
     memset(has, 0, count * sizeof *has);
     memset(is_key, 0, count * sizeof *is_key);
     /* Neither generated nor hidden columns are in the list. */
-    snprintf(pragma, sizeof pragma, "PRAGMA main.table_info(\"%s\")", table);
-    if (!ss_sqlite_has_table(file, table) ||
-        sqlite3_prepare_v2(file->database, pragma, -1, &statement, NULL) != SQLITE_OK) {
+    if (!table_name(file, table, name_in_file)) {
+        return 0;
+    }
+    snprintf(pragma, sizeof pragma, "PRAGMA main.table_info(\"%s\")", name_in_file);
+    if (sqlite3_prepare_v2(file->database, pragma, -1, &statement, NULL) != SQLITE_OK) {
         return 0;
     }
     while (sqlite3_step(statement) == SQLITE_ROW) {
@@ -318,13 +360,14 @@ bool ss_sqlite_begin(struct ss_sqlite_rows *rows, struct ss_sqlite_file *file, c
         return false;
     }
     struct ss_strbuf query;
+    char name[MOST_NAME_BYTES];
     ss_strbuf_init(&query, 4096);
     for (size_t i = 0; i < count; i++) {
         ss_strbuf_append_text(&query, i == 0 ? "SELECT " : ",");
         ss_strbuf_append_format(&query, has[i] ? "\"%s\"" : "NULL", columns[i]);
     }
     ss_strbuf_append_text(&query, " FROM main.");
-    rows->statement = prepare(file, query.data, table);
+    rows->statement = table_name(file, table, name) ? prepare(file, query.data, name) : NULL;
     ss_strbuf_fini(&query);
     return rows->statement != NULL;
 }

@@ -31,7 +31,10 @@ enum ss_status ss_sqlite_open(const char *path, const char *name, struct ss_sqli
                               struct ss_error *err);
 void ss_sqlite_close(struct ss_sqlite_file *file);
 
+/* Wherever a table is named, a later version of it stands in: NVTX_EVENTS_V2 for NVTX_EVENTS. */
 bool ss_sqlite_has_table(struct ss_sqlite_file *file, const char *table);
+/* Whether a table's name begins so. */
+bool ss_sqlite_has_table_like(struct ss_sqlite_file *file, const char *prefix);
 /* The highest row number of the table; 0: no rows, or no table. */
 uint64_t ss_sqlite_last_row(struct ss_sqlite_file *file, const char *table);
 

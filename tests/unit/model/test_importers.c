@@ -79,6 +79,13 @@ static void foreign_formats_are_named(void **state)
         {" \n{\"traceEvents\": []}", 22, "JSON without an event of a trace, up to byte"},
         {"{\"a\": 1}", 8, "JSON, but no trace"},
         {"PAR1\x15\x04", 6, "Parquet table"},
+        {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5000\n", 60,
+         "a pointer of Git LFS, not the file itself: git lfs pull"},
+        {"\xff\xfe[\0", 4, "UTF-16 text"},
+        {"\n\x14\x08\x01\x12\x0d/device:GPU:0", 19, "an XSpace of JAX"},
+        {"{\"rocprofiler-sdk-tool\": []}", 28, "rocprofv3 --output-format pftrace"},
+        {"{\"stackFrames\": {}, \"samples\": []}", 34, "export it as speedscope"},
+        {"some text\nmain;work 3\n", 22, "1 of its 2 lines are none (line 1 has no sample"},
         {"<svg>", 5, "SVG or XML"},
         {"NVIDIA Tegra Profiler Report 2026@4@1", 37, "export it: nsys export --type sqlite /tmp"},
         {"SQLite format 3", 16, "cannot read the SQLite file"}, /* its NUL is part of it */
@@ -105,8 +112,12 @@ static void a_named_file_is_tried(void **state)
 {
     (void)state;
     struct ss_error err;
-    write_file("no stack\nmain 2\nnor here either\n", 32);
-    assert_int_equal(import(true, &err), SS_OK); /* its readable lines */
+    static const char text[] = "m;a 1\nm;b 1\nm;c 1\nm;d 1\nno stack\nm;e 1\nm;f 1\nm;g 1\nm;h 1\n"
+                               "m;i 1\n";
+    write_file(text, sizeof text - 1);
+    assert_int_equal(import(true, &err), SS_OK); /* nine of its ten lines are stacks */
+    write_file(text, sizeof text - 1 - sizeof "m;i 1");
+    assert_int_equal(import(true, &err), SS_E_FORMAT);
     assert_int_equal(import(false, &err), SS_E_FORMAT);
     assert_non_null(strstr(err.message, "neither a trace nor a raw file"));
     write_file("", 0);

@@ -230,12 +230,22 @@ static void test_hostile(void **state)
     (void)state;
     struct ss_model model;
     struct ss_error err = {0};
+#define NINE_LINES                                                                                 \
+    "e (x.py:5) 1\ne (x.py:5) 1\ne (x.py:5) 1\ne (x.py:5) 1\ne (x.py:5) 1\ne (x.py:5) 1\n"         \
+    "e (x.py:5) 1\ne (x.py:5) 1\ne (x.py:5) 1\n"
     static const char mixed[] = "a (x.py:1) 3\nno count\nb\0c 4\r\n\r\n  \nb (x.py:2) -1\n"
-                                "c (x.py:3) 18446744073709551616\r\nd (x.py:4) 5";
+                                "c (x.py:3) 18446744073709551616\r\n" NINE_LINES NINE_LINES
+                                    NINE_LINES "d (x.py:4) 5";
     assert_int_equal(load_bytes(&model, mixed, sizeof mixed - 1, false, &err), SS_OK);
-    assert_int_equal(model.inputs.data[0].lines, 6);
+    assert_int_equal(model.inputs.data[0].lines, 33);
     assert_int_equal(model.inputs.data[0].skipped_lines, 4);
-    assert_int_equal(model.inputs.data[0].samples, 8);
+    assert_int_equal(model.inputs.data[0].samples, 35);
+    ss_model_fini(&model);
+
+    /* One line in ten may be no stack: without the last two, three are of 29. */
+    size_t fewer = sizeof mixed - 1 - strlen("d (x.py:4) 5") - 3 * strlen("e (x.py:5) 1\n");
+    assert_int_equal(load_bytes(&model, mixed, fewer, false, &err), SS_E_FORMAT);
+    assert_non_null(strstr(err.message, "3 of its 29 lines are none (line 2 has no sample count"));
     ss_model_fini(&model);
 
     assert_int_equal(load_bytes(&model, mixed, sizeof mixed - 1, true, &err), SS_E_FORMAT);

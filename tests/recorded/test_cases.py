@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small files of other tools, each with what it is easily read wrong as (tests/recordings/cases/)."""
+
+import json
+import pathlib
+
+import pytest
+
+CASES = pathlib.Path(__file__).resolve().parents[1] / "recordings" / "cases"
+
+
+def case(number):
+    return next(CASES.glob(f"{number}-*"))
+
+
+# --- what cannot be read is named, with the way out ------------------------------------------------
+
+@pytest.mark.parametrize("number, said", [
+    (13, "a pointer of Git LFS, not the file itself: git lfs pull"),
+    (14, "an XSpace of JAX, TensorFlow or XProf: read the file *.trace.json.gz beside it"),
+    (31, "JSON of rocprofv3: record with rocprofv3 --output-format pftrace"),
+    (32, "a rocpd database of rocprofv3: record with --output-format pftrace"),
+    (33, "has no event that can be read: 2 skipped, the first at byte 1: no readable time")])
+def test_a_file_that_cannot_be_read_is_named(stepscope, number, said):
+    done = stepscope("report", case(number), status=3)
+    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_a_skipped_event_is_one_line(stepscope):
+    done = stepscope("report", case(39), status=None)
+    assert done.stderr.count("skipped") == 1
+    assert "1 event skipped, the first at byte 55: no phase" in done.stderr
+
+
+# --- events of Chrome's format ----------------------------------------------------------------------
+
+def test_async_events_are_ranges(rows_of):
+    (row,) = rows_of(case(12), "range")
+    assert (row["name"], row["kind"], row["count"], row["total_ns"]) == ("request", "async", 3, 126_000)
+
+
+def test_two_documents_in_one_file(rows_of):
+    assert {row["name"]: row["total_ns"] for row in rows_of(case(15), "range")} == {
+        "first": 5000, "second": 5000}
+
+
+def test_flows_by_bind_id(stepscope):
+    done = stepscope("export", "--to", "chrome", "-o", "-", case(18))
+    events = json.loads(done.stdout)["traceEvents"]
+    arrows = [(event["ph"], event["pid"]) for event in events if event["ph"] in "stf"]
+    assert arrows == [("s", 1), ("f", 2)]
+
+
+def test_backslashes_that_nothing_escaped(rows_of):
+    assert {(row["name"], row["path"], row["line"]) for row in rows_of(case(20), "function")} == {
+        ("main", r"C:\users\tom\new\run.py", 7), ("step", r"lib\core.py", 3)}
+
+
+def test_a_byte_order_mark(rows_of):
+    (row,) = rows_of(case(28), "range")
+    assert (row["name"], row["total_ns"]) == ("main", 5000)
+
+
+# --- what was not recorded is said, not concluded ---------------------------------------------------
+
+def test_a_profile_of_nothing(text_of):
+    text = text_of(case(21))
+    assert "The file has no operators and no kernels" in text and "optimizer" not in text
+
+
+def test_a_file_without_steps(text_of):
+    text = text_of(case(25))
+    assert "The file has no steps" in text and "optimizers updated" not in text
+
+
+def test_a_snapshot_without_a_history(text_of):
+    text = text_of(case(23))
+    assert ("GPU 0: 2.0 MiB allocated when the snapshot was taken; the peak is unknown, because the "
+            "snapshot has no history (torch.cuda.memory._record_memory_history()); 8.0 MiB reserved"
+            in text)
+    assert "at most" not in text and "Alive at the peak" not in text
+    assert "Alive when the snapshot was taken" in text
+
+
+def test_a_warning_of_what_is_missing_comes_first(text_of):
+    assert "by the profiler: No CUDA events collected." in text_of(case(26))
+
+
+def test_a_later_version_of_a_table(rows_of):
+    steps = rows_of(case(27), "step")
+    assert [(row["step"], row["duration_ns"]) for row in steps] == [
+        (1, 900_000), (2, 900_000), (3, 900_000)]
