@@ -21,6 +21,8 @@ def parse():
     build = commands.add_parser("build", help="copy a revision, choose mutants, build them all")
     build.add_argument("--revision", default="HEAD")
     build.add_argument("--count", type=int, default=100, help="mutants of each folder")
+    build.add_argument("--like", type=pathlib.Path, metavar="HOME",
+                       help="take the mutants of another tree, not chosen anew")
     build.add_argument("--folders", nargs="+", default=FOLDERS)
     commands.add_parser("run", help="run the test programs on each mutant; goes on where it was")
     pytest = commands.add_parser("pytest", help="run tests of pytest on mutants that survived")
@@ -40,7 +42,8 @@ def main():
     if options.command == "build":
         tree.copy(ROOT, options.revision)
         tree.configure()
-        rows = tree.choose(options.folders, options.count)
+        rows = (tree.choose_like(Tree(options.like).sample) if options.like else
+                tree.choose(options.folders, options.count))
         tree.write_mutants(rows)
         tree.compile()
         print(f"{len(rows)} mutants in {tree.build}")

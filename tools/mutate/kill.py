@@ -86,7 +86,7 @@ def judge(tree, mutant, tests):
     for test in tests:
         ran += 1
         done = suites.run(tree, test, mutant["number"])
-        if done.failed and (done.is_late or suites.run(tree, test, mutant["number"]).failed):
+        if done.failed and suites.run(tree, test, mutant["number"]).failed:
             row.update(killed=True, by=test.name, how=done.how)
             break
     return {**row, "tests": ran, "seconds": round(time.monotonic() - start, 2)}
@@ -108,7 +108,7 @@ def judge_with_pytest(tree, mutant, tests, python, budget_s):
         if failed is None:
             break
         again = suites.run_pytest(tree, python, [failed], mutant["number"], 60 + 10 * budget_s)
-        if done.is_late or again.failed:
+        if again.failed:
             row.update(killed=True, by=failed, how=done.how)
         chosen = chosen[chosen.index(failed) + 1:]
     return {**row, "seconds": round(time.monotonic() - start, 2)}

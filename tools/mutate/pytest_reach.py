@@ -48,7 +48,7 @@ class Reach:
             for definition in definitions:
                 reached |= self.fixtures.get(definition, (set(), 0.0))[0]
         with open(LOG, "a", encoding="utf-8") as log:
-            print(json.dumps({"test": item.nodeid, "seconds": round(seconds, 3),
+            print(json.dumps({"test": item.config.cwd_relative_nodeid(item.nodeid), "seconds": round(seconds, 3),
                               "outcome": self.results.pop(item.nodeid, "passed"),
                               "reached": sorted(reached)}), file=log)
 

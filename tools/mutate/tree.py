@@ -73,20 +73,36 @@ class Tree:
     def choose(self, folders, count):
         """The sample: of each folder the `count` sites whose hash is lowest, of those whose mutant
         compiles to another program. Adding or changing other lines changes no other choice."""
-        commands, chosen, left_out = self.commands(), [], {}
+        commands, chosen, figures = self.commands(), [], {}
         for folder in folders:
-            found = [site for path in sorted(commands) if path.startswith(f"src/{folder}/")
-                     for site in sites.find(path, (self.source / path).read_bytes())]
-            found.sort(key=lambda site: site.key)
+            found = sorted(self.sites_of(folder, commands), key=lambda site: site.key)
             taken, counts = self.first_that_differ(found, count, commands)
             chosen += [(folder, site) for site in taken]
+            figures[folder] = {"sites": len(found), **counts}
             print(f"{folder}: {len(taken)} of {len(found)} sites", flush=True)
-            left_out[folder] = {"sites": len(found), **counts}
+        return self.number(chosen, figures)
+
+    def choose_like(self, other):
+        """The mutants of another tree's sample, as far as their lines are here too."""
+        commands, chosen, figures = self.commands(), [], {}
+        for folder in other["folders"]:
+            keys = {one["key"] for one in other["mutants"] if one["folder"] == folder}
+            taken = [site for site in self.sites_of(folder, commands) if site.key in keys]
+            chosen += [(folder, site) for site in taken]
+            figures[folder] = {"absent": len(keys) - len(taken)}
+            print(f"{folder}: {len(taken)} of {len(keys)} mutants", flush=True)
+        return self.number(chosen, figures)
+
+    def sites_of(self, folder, commands):
+        return [site for path in sorted(commands) if path.startswith(f"src/{folder}/")
+                for site in sites.find(path, (self.source / path).read_bytes())]
+
+    def number(self, chosen, figures):
         chosen.sort(key=lambda one: (one[1].path, one[1].start, -one[1].end))
         rows = [{"number": number, "folder": folder, "key": site.key, **dataclasses.asdict(site)}
                 for number, (folder, site) in enumerate(chosen)]
         (self.home / "sample.json").write_text(json.dumps(
-            {"folders": left_out, "mutants": rows}, indent=1))
+            {"folders": figures, "mutants": rows}, indent=1))
         return rows
 
     def first_that_differ(self, found, count, commands):
