@@ -48,13 +48,19 @@ class Reach:
             for definition in definitions:
                 reached |= self.fixtures.get(definition, (set(), 0.0))[0]
         with open(LOG, "a", encoding="utf-8") as log:
-            print(json.dumps({"test": item.config.cwd_relative_nodeid(item.nodeid), "seconds": round(seconds, 3),
-                              "outcome": self.results.pop(item.nodeid, "passed"),
+            print(json.dumps({"test": name_of(item), "seconds": round(seconds, 3), "outcome":
+                              self.results.pop(item.nodeid, "passed"),
                               "reached": sorted(reached)}), file=log)
 
     def pytest_runtest_logreport(self, report):
         if report.outcome != "passed":
             self.results[report.nodeid] = report.outcome
+
+
+def name_of(item):
+    """What runs it alone, from the folder that pytest was started in."""
+    _, separator, rest = item.nodeid.partition("::")
+    return os.path.relpath(item.path, item.config.invocation_params.dir) + separator + rest
 
 
 def pytest_configure(config):

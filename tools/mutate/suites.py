@@ -13,6 +13,7 @@ import sandbox
 HERE = pathlib.Path(__file__).resolve().parent
 LABELS = {"unit", "fuzz"}
 MUTANTS_MAX = 4096  # mutants.h
+PYTEST_ENDS = {0, 1, 5}  # all passed, some failed, none in the file
 # A test program that needs more has been given a wrong size by a mutant.
 PROGRAM_KIB = 8 << 20
 
@@ -91,7 +92,9 @@ def observe_pytest(tree, file, python):
     with tempfile.NamedTemporaryFile(dir=tree.home) as reached, \
             tempfile.NamedTemporaryFile("r", dir=tree.home) as log:
         reached.truncate(MUTANTS_MAX)
-        sandbox.run(pytest_command(python, file), str(tree.home), str(tree.source),
-                    {"STEPSCOPE_MUTANTS_REACHED": reached.name, "MUTATE_REACH_LOG": log.name,
-                     **pytest_env(tree)}, 3600)
+        done = sandbox.run(pytest_command(python, file), str(tree.home), str(tree.source),
+                           {"STEPSCOPE_MUTANTS_REACHED": reached.name, "MUTATE_REACH_LOG": log.name,
+                            **pytest_env(tree)}, 3600)
+        if done.status not in PYTEST_ENDS:
+            print(f"{file}: {done.how}\n{done.output[-2000:]}", flush=True)
         return [json.loads(line) for line in log]

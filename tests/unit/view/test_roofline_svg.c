@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -93,6 +94,39 @@ static void rows_have_places_by_rate_and_intensity(void **state)
     ss_free(svg);
 }
 
+static void every_decade_has_a_line_and_a_number(void **state)
+{
+    (void)state;
+    static const struct made rows[] = {{"a", 1e12, 1, 50, NULL}, {"b", 10e12, 10, 20, NULL}};
+    char *svg = draw(rows, 2);
+    /* To the ridge at 100 FLOPs per byte and one decade more; to the peak. */
+    static const struct {
+        const char *x, *number;
+    } columns[] = {{"88.0", "1"}, {"325.3", "10"}, {"562.7", "100"}, {"800.0", "1000"}};
+    static const struct {
+        const char *y, *text_y, *number;
+    } lines[] = {{"610.0", "614.0", "1 TFLOP/s"},
+                 {"361.0", "365.0", "10 TFLOP/s"},
+                 {"112.0", "116.0", "100 TFLOP/s"}};
+    char part[160];
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        snprintf(part, sizeof part,
+                 "d=\"M%s 112V610\"/>\n<text class=\"tick\" x=\"%s\" y=\"628\" "
+                 "text-anchor=\"middle\">%s</text>",
+                 columns[i].x, columns[i].x, columns[i].number);
+        assert_non_null(strstr(svg, part));
+    }
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        snprintf(part, sizeof part,
+                 "d=\"M88 %sH800\"/>\n<text class=\"tick\" x=\"80\" y=\"%s\" "
+                 "text-anchor=\"end\">%s</text>",
+                 lines[i].y, lines[i].text_y, lines[i].number);
+        assert_non_null(strstr(svg, part));
+    }
+    assert_int_equal(count_of(svg, "class=\"grid\" d="), 4 + 3);
+    ss_free(svg);
+}
+
 static void names_are_text(void **state)
 {
     (void)state;
@@ -140,6 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_have_places_by_rate_and_intensity),
+        cmocka_unit_test(every_decade_has_a_line_and_a_number),
         cmocka_unit_test(names_are_text),
         cmocka_unit_test(rows_without_flops_are_in_the_legend_only),
         cmocka_unit_test(extreme_figures_stay_within_the_frame),
