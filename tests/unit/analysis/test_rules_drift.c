@@ -87,6 +87,12 @@ static void drift_along_a_line(void **state)
     speaks(&shape, "");
 }
 
+static void add_rank(struct made *made, const struct shape *shape)
+{
+    (void)shape;
+    add_fact(made, "torch.rank", 0); /* of the second trainer */
+}
+
 /* Of two ranks the one that drifts is named, by its process where it has no rank. */
 static void drift_names_the_rank(void **state)
 {
@@ -101,6 +107,10 @@ static void drift_names_the_rank(void **state)
     check_evidence(finding, "process ID", 142);
     check_evidence(finding, "ranks that drift by themselves", 1);
     check_evidence(finding, "of", 2);
+    end(&made);
+    steady.more = add_rank;
+    struct ss_finding named = only_advice(&made, &steady);
+    check_evidence(&named, "rank", 0);
     end(&made);
 }
 

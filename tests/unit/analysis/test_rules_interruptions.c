@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of rules_interruptions.c. The clean step takes 100 ms: 1 of data, 1 of preparing, 30 of
- * forward, 50 of backward, 15 of the optimizer, 3 of the rest. There are 40. */
+/* The rules of rules_interruptions.c, without those on ranks. The clean step takes 100 ms: 1 of
+ * data, 1 of preparing, 30 of forward, 50 of backward, 15 of the optimizer, 3 of the rest. There
+ * are 40. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -174,6 +175,32 @@ static void checkpoints_of_a_framework(void **state)
     end(&made);
 }
 
+static void compute_at_the_line(struct made *made, const struct shape *shape)
+{
+    (void)shape;
+    add_samples(made, NULL, 33, NULL, SS_STATE_ON_CPU, 300);
+}
+
+/* Each step waits 20 ms of 124 for the file, and computes for 8 at the same line: taking the line
+ * off the thread saves both. */
+static void checkpoints_include_their_line(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = saving(1, 8000);
+    shape.checkpoint_us = 20000;
+    shape.prepare_us = 8000;
+    shape.writes = 30;
+    shape.more = compute_at_the_line;
+    make(&made, &shape);
+    const struct ss_finding *finding = only_finding(&made.diagnosis, "checkpoint-stalls");
+    assert_int_equal(finding->cost_ns, 20 * MS);
+    assert_int_equal(finding->expected_ns, 28 * MS);
+    check_evidence(finding, "computing at the line", 8e6);
+    check_line(&made, finding, 33, 30);
+    end(&made);
+}
+
 /* --- periodic-stalls -------------------------------------------------------------------------- */
 
 /* Each n-th step takes longer by so much, at its end. */
@@ -205,12 +232,6 @@ static void rule_periodic_stalls_fires(void **state)
     shape.stall_phase = "forward"; /* another program uses the core */
     shape.plain = 0;
     speaks(&shape, "");
-    shape.stall_phase = "data";
-    shape.workers = -1;
-    struct ss_finding late = only_advice(&made, &shape);
-    assert_string_equal(late.headline, "waits for data that comes late again and again");
-    check_line(&made, &late, 9, 50);
-    end(&made);
 }
 
 static void rule_periodic_stalls_just_does_not_fire(void **state)
@@ -248,6 +269,29 @@ static void periodic_stalls_are_regular(void **state)
     speaks(&shape, "periodic-stalls");
     shape = stalling_at_first(7);
     speaks(&shape, "");
+    shape = stalling(2, 200000, NULL); /* 19 of 39 */
+    shape.steps = 39;
+    speaks(&shape, "periodic-stalls");
+}
+
+/* Each third of so many steps is slow, and so many others. */
+static struct shape stalling_elsewhere(uint32_t steps, uint32_t others)
+{
+    struct shape shape = stalling(3, 200000, NULL);
+    shape.steps = steps;
+    for (uint32_t i = 0; i < others; i++) {
+        shape.stall_in |= UINT64_C(1) << (3 * i + 3);
+    }
+    return shape;
+}
+
+static void periodic_stalls_are_not_elsewhere(void **state)
+{
+    (void)state;
+    struct shape shape = stalling_elsewhere(30, 4); /* of 20: 20 % */
+    speaks(&shape, "periodic-stalls");
+    shape = stalling_elsewhere(36, 5); /* of 24 */
+    speaks(&shape, "");
 }
 
 static void rule_periodic_stalls_beside_a_larger_one(void **state)
@@ -262,144 +306,48 @@ static void rule_periodic_stalls_beside_a_larger_one(void **state)
     check_cost(&made.diagnosis.findings.data[0], 60000, 59500, 37.7358); /* of 159 ms */
     check_cost(&made.diagnosis.findings.data[1], 20000, 20000, 11.1732); /* of 179 ms */
     end(&made);
-    /* Collections may be what is periodic: they replace it if they explain half of its 20 ms. */
-    shape = stalling(10, 200000, NULL);
+}
+
+/* Collections, reads and logs may be what is periodic: they replace it if they explain half of its
+ * 20 ms. */
+static void periodic_stalls_that_others_explain(void **state)
+{
+    (void)state;
+    struct shape shape = stalling(10, 200000, NULL);
     shape.gc_us = 9999;
     speaks(&shape, "periodic-stalls gc-pauses");
     shape.gc_us = 10000;
     speaks(&shape, "gc-pauses");
+    shape.gc_us = 4999;
+    shape.logs = 20; /* of 480 samples, of 120 ms: 5 ms */
+    shape.computing = 410;
+    speaks(&shape, "periodic-stalls gc-pauses");
+    shape.gc_us = 5000;
+    speaks(&shape, "gc-pauses");
+    shape.logs = 0;
+    shape.reads = 500;
+    shape.read_us = 10;
+    shape.operators = 85;
+    speaks(&shape, "host-sync gc-pauses");
+    shape.gc_us = 4999;
+    speaks(&shape, "periodic-stalls host-sync gc-pauses");
 }
 
-/* --- communication ---------------------------------------------------------------------------- */
-
-/* The last of each step; forward takes so long. */
-static struct shape communicating(uint64_t forward_us, uint64_t us)
-{
-    struct shape shape = stalling(1, us, "communication");
-    shape.forward_us = forward_us;
-    return shape;
-}
-
-static void rule_communication_fires(void **state)
+/* A loader without workers may be what stalls. */
+static void periodic_stalls_of_data(void **state)
 {
     (void)state;
     struct made made;
-    struct shape shape = communicating(30000, 20000);
-    make(&made, &shape);
-    const struct ss_finding *finding = only_finding(&made.diagnosis, "communication");
-    check_cost(finding, 20000, 20000, 16.6667); /* of 120 ms */
-    assert_int_equal(finding->recoverable_ns, 20000 * US);
-    assert_ptr_equal(finding->phase, ss_training_phase(&made.facts, "communication"));
-    check_evidence(finding, "trainers in this recording", 1);
-    assert_int_equal(finding->evidence_count, 1);
+    struct shape shape = stalling(10, 200000, "data");
+    shape.workers = 0;
+    struct ss_finding late = only_advice(&made, &shape);
+    assert_string_equal(late.headline, "waits for data that comes late again and again");
+    check_line(&made, &late, 9, 50);
     end(&made);
-    const struct shape other = communicating(38000, 12000);
-    shape.other = &other; /* 16 ms in the mean; until the last 12, one waits for the other */
-    make(&made, &shape);
-    finding = only_finding(&made.diagnosis, "communication");
-    check_cost(finding, 12000, 12000, 10);
-    check_evidence(finding, "additional wait for other ranks", 4e6);
-    check_evidence(finding, "trainers in this recording", 2);
-    end(&made);
-}
-
-static void rule_communication_just_does_not_fire(void **state)
-{
-    (void)state;
-    struct shape shape = communicating(30000, 8696); /* 8 % of 108.696 ms */
-    speaks(&shape, "communication");
-    shape = communicating(30000, 8695);
+    shape.workers = -1;
+    speaks(&shape, "periodic-stalls");
+    shape.workers = 1;
     speaks(&shape, "");
-}
-
-static void rule_communication_beside_a_larger_one(void **state)
-{
-    (void)state;
-    struct made made;
-    struct shape shape = communicating(30000, 20000);
-    shape.gc_us = 30000;
-    make(&made, &shape);
-    check_findings(&made.diagnosis, "gc-pauses communication");
-    check_cost(&made.diagnosis.findings.data[0], 30000, 30000, 25);
-    check_cost(&made.diagnosis.findings.data[1], 20000, 20000, 16.6667);
-    end(&made);
-}
-
-/* --- late-rank -------------------------------------------------------------------------------- */
-
-static void add_rank(struct made *made, const struct shape *shape)
-{
-    (void)shape;
-    add_fact(made, "torch.rank", 3); /* of the second trainer */
-}
-
-static void rule_late_rank_fires(void **state)
-{
-    (void)state;
-    struct made made;
-    struct shape shape = communicating(30000, 20000);
-    const struct shape late = communicating(48000, 2000);
-    shape.other = &late;
-    shape.more = add_rank;
-    make(&made, &shape);
-    const struct ss_finding *finding = only_finding(&made.diagnosis, "late-rank");
-    check_cost(finding, 18000, 18000, 15);                 /* 20 - 2 of 120 ms */
-    assert_int_equal(finding->recoverable_ns, 20700 * US); /* and 15 % for cold caches */
-    check_evidence(finding, "late: rank", 3);
-    check_evidence(finding, "process ID", 142);
-    check_evidence(finding, "the others wait longer by", 18e6);
-    check_evidence(finding, "it takes longer itself by", 18e6); /* 48 - 30 */
-    check_line(&made, finding, 10, 400);                        /* of its forward */
-    assert_ptr_equal(finding->phase, ss_training_phase(&made.facts, "communication"));
-    end(&made);
-    shape.more = NULL;
-    struct ss_finding nameless = only_advice(&made, &shape);
-    check_evidence(&nameless, "late: process ID", 142);
-    end(&made);
-}
-
-static void check_two(const struct shape *one, const struct shape *other, const char *wanted)
-{
-    struct shape both = *one;
-    both.other = other;
-    speaks(&both, wanted);
-}
-
-static void rule_late_rank_just_does_not_fire(void **state)
-{
-    (void)state;
-    struct shape one = communicating(30000, 5000), other = communicating(34200, 800);
-    check_two(&one, &other, "late-rank"); /* 4.2 ms, 4 % of 105 */
-    other = communicating(34199, 801);
-    check_two(&one, &other, "");
-    one = communicating(30000, 20000);
-    other = communicating(40001, 9999); /* less than half of the other's wait */
-    check_two(&one, &other, "late-rank");
-    other = communicating(40000, 10000);
-    check_two(&one, &other, "communication"); /* both at once for 10 ms */
-    other = communicating(48000, 2000);
-    one.steps = other.steps = 5;
-    check_two(&one, &other, "late-rank");
-    one.steps = other.steps = 4;
-    check_two(&one, &other, "");
-}
-
-static void rule_late_rank_beside_a_larger_one(void **state)
-{
-    (void)state;
-    struct made made;
-    struct shape shape = communicating(30000, 20000);
-    struct shape late = communicating(30000, 2000);
-    shape.gc_us = late.gc_us = 30000;
-    shape.other = &late;
-    late.prepare_us = 19000;
-    late.prepares = 120; /* 13 ms in the mean of both, a cause of the others' 18 */
-    make(&made, &shape);
-    check_findings(&made.diagnosis, "gc-pauses late-rank");
-    check_cost(&made.diagnosis.findings.data[0], 30000, 30000, 25);
-    check_cost(&made.diagnosis.findings.data[1], 18000, 18000, 15);
-    check_line(&made, &made.diagnosis.findings.data[1], 20, 120);
-    end(&made);
 }
 
 /* --- evaluation ------------------------------------------------------------------------------- */
@@ -532,16 +480,14 @@ int main(void)
         cmocka_unit_test(rule_checkpoint_stalls_just_does_not_fire),
         cmocka_unit_test(rule_checkpoint_stalls_beside_a_larger_one),
         cmocka_unit_test(checkpoints_of_a_framework),
+        cmocka_unit_test(checkpoints_include_their_line),
         cmocka_unit_test(rule_periodic_stalls_fires),
         cmocka_unit_test(rule_periodic_stalls_just_does_not_fire),
-        cmocka_unit_test(rule_periodic_stalls_beside_a_larger_one),
         cmocka_unit_test(periodic_stalls_are_regular),
-        cmocka_unit_test(rule_communication_fires),
-        cmocka_unit_test(rule_communication_just_does_not_fire),
-        cmocka_unit_test(rule_communication_beside_a_larger_one),
-        cmocka_unit_test(rule_late_rank_fires),
-        cmocka_unit_test(rule_late_rank_just_does_not_fire),
-        cmocka_unit_test(rule_late_rank_beside_a_larger_one),
+        cmocka_unit_test(periodic_stalls_are_not_elsewhere),
+        cmocka_unit_test(rule_periodic_stalls_beside_a_larger_one),
+        cmocka_unit_test(periodic_stalls_that_others_explain),
+        cmocka_unit_test(periodic_stalls_of_data),
         cmocka_unit_test(rule_evaluation_fires),
         cmocka_unit_test(rule_evaluation_just_does_not_fire),
         cmocka_unit_test(rule_evaluation_beside_a_larger_one),

@@ -185,6 +185,8 @@ static void rule_hot_line_fires(void **state)
     check_evidence(finding, "cold caches behind it, at most", (double)(cost_ns * 15 / 100));
     check_line(&made, finding, 20, 120);
     assert_int_equal(finding->line->all, 148);
+    assert_string_equal(finding->line_of, "the samples of that phase");
+    assert_ptr_equal(finding->hot_line, &made.facts.hot_lines.rows[0]);
     assert_ptr_equal(finding->phase, ss_training_phase(&made.facts, "other"));
     assert_int_equal(finding->activity, SS_ACTIVITY_NUMPY);
     assert_string_equal(finding->fix, ss_activity_fix(SS_ACTIVITY_NUMPY));

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
 
 struct made; /* of training_builder.h */
 
@@ -93,5 +94,16 @@ static const struct shape clean = {.steps = 40,
                                    .operators = 90,
                                    .operator_us = 1000,
                                    .computing = 400};
+
+/* 199 ms a step, in which both workers fetch: a batch takes 398 ms. */
+static inline struct shape waiting_for_workers(void)
+{
+    struct shape shape = clean;
+    shape.data_us = 100000;
+    shape.worker_fetch_us = 398000;
+    shape.ready = 0;
+    shape.workers_computing = 100;
+    return shape;
+}
 
 #endif
