@@ -112,7 +112,7 @@ static uint64_t make_dict(struct image *image, uint64_t keys, uint64_t values)
     return dict;
 }
 
-/* A dict of two texts; what is looked for is the second. */
+/* A dict of two texts; the one that is searched is the second. */
 static uint64_t make_named(struct image *image, const char *key, uint64_t value)
 {
     const struct item items[] = {{image_text(image, "another"), 8},

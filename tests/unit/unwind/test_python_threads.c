@@ -318,7 +318,7 @@ static void a_reused_thread_state_is_another_thread(void **state)
     end(&fixture);
 }
 
-/* A new thread has its parent's ids until it runs; the next update looks again. */
+/* A new thread has its parent's ids until it runs; the next update reads it again. */
 static void new_threads_count_once_they_run(void **state)
 {
     (void)state;
