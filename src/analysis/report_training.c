@@ -402,14 +402,15 @@ static bool has_names_of(const struct ss_model *model, enum ss_event_type type)
 /* What a program did is not known from what another tool left out. */
 static void add_no_steps_of_import(const struct ss_model *model, struct ss_sentence *out)
 {
-    if (!has_names_of(model, SS_EVENT_TYPE_operator) && !has_names_of(model, SS_EVENT_TYPE_kernel) &&
-        !has_names_of(model, SS_EVENT_TYPE_copy)) {
+    if (!has_names_of(model, SS_EVENT_TYPE_operator) &&
+        !has_names_of(model, SS_EVENT_TYPE_kernel) && !has_names_of(model, SS_EVENT_TYPE_copy)) {
         ss_sentence_add(out, "The file has no operators and no kernels: its profiler recorded "
                              "neither the CPU's activities nor the device's.");
         return;
     }
-    ss_sentence_add(out, "The file has no steps: torch.profiler writes them where the program calls "
-                         "the profiler's step() after each batch.");
+    ss_sentence_add(out,
+                    "The file has no steps: torch.profiler writes them where the program calls "
+                    "the profiler's step() after each batch.");
 }
 
 void ss_report_add_no_training(const struct ss_report_parts *parts, struct ss_document *document)

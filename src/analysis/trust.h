@@ -90,8 +90,9 @@ struct ss_trust {
     struct ss_vec_of(struct ss_trust_input) inputs;
     struct ss_vec_of(struct ss_trust_problem) problems;
     struct ss_vec_of(struct ss_trust_absence) left_out; /* each source once */
-    struct ss_vec_of(struct ss_trust_warning) warnings; /* each text once; errors first, then what says that data is missing */
-    uint64_t more_warnings;                             /* of texts beyond SS_TRUST_MOST_WARNINGS */
+    struct ss_vec_of(struct ss_trust_warning)
+        warnings;           /* each text once; errors first, then what says that data is missing */
+    uint64_t more_warnings; /* of texts beyond SS_TRUST_MOST_WARNINGS */
     struct ss_trust_input all; /* sums over the inputs; names of the first, overhead the largest */
     uint32_t skipped_files;
     const char *why_no_marks;   /* why annotations or torch were not fully recorded; NULL: they

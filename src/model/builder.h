@@ -81,6 +81,9 @@ uint32_t ss_model_builder_frame(struct ss_model_builder *builder,
                                 const struct ss_trace_frame *frame);
 uint32_t ss_model_builder_stack(struct ss_model_builder *builder, uint32_t parent, uint32_t frame);
 uint32_t ss_model_builder_name(struct ss_model_builder *builder, const struct ss_trace_name *name);
+/* What the events of a name are, where that is known only after them. */
+void ss_model_builder_set_type(struct ss_model_builder *builder, uint32_t name,
+                               enum ss_event_type type);
 
 /* What a hardware counter measures. Values of one kind have one unit. */
 struct ss_builder_metric_kind {

@@ -120,6 +120,12 @@ uint32_t ss_model_builder_name(struct ss_model_builder *builder, const struct ss
     return ss_model_name_row(builder->model, builder->input, &row);
 }
 
+void ss_model_builder_set_type(struct ss_model_builder *builder, uint32_t name,
+                               enum ss_event_type type)
+{
+    builder->model->names.data[name].type = type;
+}
+
 /* --- line times ------------------------------------------------------------------------------ */
 
 struct line_key {

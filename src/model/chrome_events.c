@@ -21,6 +21,7 @@ void ss_chrome_loading_fini(struct ss_chrome_loading *loading)
 {
     ss_model_builder_free(loading->rows.builder);
     ss_chrome_async_fini(&loading->async);
+    ss_chrome_devices_fini(&loading->devices);
     ss_chrome_rows_fini(&loading->rows);
 }
 
@@ -91,6 +92,7 @@ static void add_device_work(struct ss_chrome_loading *loading, enum ss_chrome_ki
     struct ss_chrome_rows *rows = &loading->rows;
     struct ss_chrome_fields *fields = &loading->fields;
     ss_chrome_fields_read(rows, kind, event->arguments, fields);
+    ss_chrome_devices_add_work(&loading->devices, fields->correlation);
     int64_t device = fields->device >= 0 ? fields->device : number_in(&event->pid);
     int64_t number = fields->stream >= 0 ? fields->stream : number_in(&event->tid);
     uint32_t stream = ss_chrome_stream(rows, device, number);
@@ -186,6 +188,9 @@ static void add_thread_range(struct ss_chrome_loading *loading, enum ss_chrome_k
     range->track = ss_chrome_thread_track(rows, thread, track);
     range->name = ss_chrome_name(rows, track == SS_CHROME_MODULE_TRACK ? SS_CHROME_OTHER : kind,
                                  name, event->category);
+    if (kind == SS_CHROME_API && ss_chrome_is_unknown_call(name.raw)) {
+        ss_chrome_devices_add_call(&loading->devices, loading->fields.correlation, range->name);
+    }
     ss_model_builder_range(rows->builder, range);
 }
 
@@ -211,12 +216,12 @@ static void add_bound_flow(struct ss_chrome_loading *loading, const struct ss_ch
     if ((!event->flow_in && !event->flow_out) || range->track == 0) {
         return;
     }
-    ss_model_builder_flow(loading->rows.builder,
-                          &(struct ss_trace_event){
-                              .time_ns = range->begin_ns,
-                              .track_ref = range->track,
-                              .flow = event->flow_out ? SS_FLOW_THROUGH : SS_FLOW_END,
-                              .flow_id = flow_id_of(&event->bind_id)});
+    ss_model_builder_flow(
+        loading->rows.builder,
+        &(struct ss_trace_event){.time_ns = range->begin_ns,
+                                 .track_ref = range->track,
+                                 .flow = event->flow_out ? SS_FLOW_THROUGH : SS_FLOW_END,
+                                 .flow_id = flow_id_of(&event->bind_id)});
 }
 
 static void add_range(struct ss_chrome_loading *loading, enum ss_chrome_kind kind,
@@ -425,6 +430,9 @@ static void add_metadata(struct ss_chrome_loading *loading, const struct ss_chro
             uint32_t process = ss_chrome_process(rows, &event->pid);
             struct ss_chrome_process *row = &rows->processes.data[process];
             set_text(loading, is_name ? &row->name : &row->labels, value);
+            row->is_named_device =
+                row->is_named_device ||
+                (is_name && ss_chrome_names_device(ss_json_string_in(value).raw));
             loading->is_composer =
                 loading->is_composer || has_ending(row->name, " training loop process");
         }
@@ -445,7 +453,7 @@ void ss_chrome_event_add(struct ss_chrome_loading *loading, const struct ss_chro
         add_async(loading, event);
         return;
     }
-    enum ss_chrome_kind kind = ss_chrome_kind_of(&loading->rows, event->category);
+    enum ss_chrome_kind kind = ss_chrome_kind_of_event(&loading->rows, event);
     loading->is_kineto = loading->is_kineto || kind == SS_CHROME_SPAN;
     switch (event->phase) {
     case 'X':

@@ -7,6 +7,7 @@
 #define SS_MODEL_CHROME_EVENTS_H
 
 #include "model/chrome_async.h"
+#include "model/chrome_devices.h"
 #include "model/chrome_fields.h"
 #include "model/json_window.h"
 
@@ -14,6 +15,7 @@ struct ss_chrome_loading {
     struct ss_json_window *window; /* which counts what is skipped */
     struct ss_chrome_rows rows;
     struct ss_chrome_async async;
+    struct ss_chrome_devices devices;
     struct ss_chrome_fields fields; /* of the event that is being added */
     uint64_t events;                /* added */
     int64_t first_ns, last_ns;      /* of them, as in the file */

@@ -44,6 +44,7 @@ static const struct argument {
     {"correlationId", OF_WORK | OF_API, AS_CORRELATION, SS_EVENT_FIELD_correlation},
     {"device", OF_WORK, AS_DEVICE, SS_EVENT_FIELD_device},
     {"stream", OF_WORK, AS_STREAM, SS_EVENT_FIELD_stream},
+    {"Stream Id", OF_WORK, AS_STREAM, SS_EVENT_FIELD_stream}, /* Ascend */
     {"context", OF_WORK, AS_CONTEXT, SS_EVENT_FIELD_context},
     {"around stream", 1 << SS_CHROME_DEVICE_ANNOTATION, AS_STREAM,
      SS_EVENT_FIELD_stream}, /* ours */
@@ -180,6 +181,7 @@ static void set_correlation(struct ss_chrome_fields *fields, enum ss_chrome_kind
         return;
     }
     fields->has_correlation = true;
+    fields->correlation = (uint64_t)number;
     if (kind == SS_CHROME_COPY || kind == SS_CHROME_MEMSET) {
         add_natural(fields, SS_EVENT_FIELD_correlation, number);
     } else {
@@ -231,6 +233,7 @@ void ss_chrome_fields_read(struct ss_chrome_rows *rows, enum ss_chrome_kind kind
     fields->payload.type = SS_VALUE_NONE;
     fields->device = fields->stream = fields->context = fields->waits_for = -1;
     fields->has_correlation = false;
+    fields->correlation = 0;
     if (arguments.length < 2 || arguments.data[0] != '{') {
         return;
     }

@@ -16,6 +16,7 @@ struct ss_chrome_fields {
     int64_t context;               /* -1: absent */
     int64_t waits_for;             /* stream; -1: absent */
     bool has_correlation;
+    uint64_t correlation; /* 0: absent */
 };
 
 /* Texts in the fields are valid until the next call. */

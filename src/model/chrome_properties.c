@@ -215,6 +215,7 @@ enum ss_status ss_chrome_loading_end(struct ss_chrome_loading *loading,
         .last_event_ns = loading->events > 0 ? (uint64_t)loading->last_ns : 0,
         .sealed = !loading->window->bytes.is_cut};
     set_clock(loading);
+    ss_chrome_devices_end(&loading->devices, builder);
     ss_chrome_rows_finish(&loading->rows, loading->rank, loading->world_size);
     set_tool(loading);
     ss_model_builder_summary(builder, &summary);

@@ -43,7 +43,8 @@ struct ss_chrome_process {
     uint32_t row; /* of the model; 0: no event of its own yet */
     int64_t pid;  /* -1: unknown */
     char *name, *labels;
-    bool is_device; /* its events are a device's */
+    bool is_device;       /* its events are a device's */
+    bool is_named_device; /* by its name */
 };
 
 struct ss_chrome_thread {

@@ -14,9 +14,9 @@
 struct ss_foreign_format {
     const char *magic;
     size_t length;
-    bool is_text;            /* may follow white space, and a folded stack may begin so */
-    const char *contains;    /* within the head, behind the magic; NULL: anything */
-    const char *description; /* what it is, and the way out */
+    bool is_text;                  /* may follow white space, and a folded stack may begin so */
+    const char *contains;          /* within the head, behind the magic; NULL: anything */
+    const char *description;       /* what it is, and the way out */
     const char *command, *options; /* that convert the file, its path between them; NULL: none */
     const char *other_command;     /* that does so as well; NULL: none */
 };

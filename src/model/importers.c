@@ -48,8 +48,7 @@ static const struct ss_importer *select_row(const struct ss_import_file *file, b
     if (match == SS_IMPORT_CERTAIN || (match == SS_IMPORT_LIKELY && row->kind == SS_INPUT_IMPORT)) {
         return row;
     }
-    const struct ss_foreign_format *foreign =
-        ss_foreign_format_of(file->head, file->head_length);
+    const struct ss_foreign_format *foreign = ss_foreign_format_of(file->head, file->head_length);
     if (foreign != NULL) {
         ss_foreign_format_fail(foreign, file->path, err);
         return NULL;

@@ -309,9 +309,8 @@ static enum ss_status read_line(struct loader *loader, struct ss_strview line)
     loader->line_number++;
     struct ss_strview stack = {"", 0};
     uint64_t count = 0;
-    enum ss_raw_result result = line.length > MAX_LINE_BYTES
-                                    ? SS_RAW_LONG
-                                    : ss_raw_split(line, &stack, &count);
+    enum ss_raw_result result =
+        line.length > MAX_LINE_BYTES ? SS_RAW_LONG : ss_raw_split(line, &stack, &count);
     if (result == SS_RAW_BLANK) {
         return SS_OK;
     }

@@ -307,9 +307,8 @@ static sqlite3_stmt *prepare(struct ss_sqlite_file *file, const char *format, co
 uint64_t ss_sqlite_last_row(struct ss_sqlite_file *file, const char *table)
 {
     char name[MOST_NAME_BYTES];
-    sqlite3_stmt *statement = table_name(file, table, name)
-                                  ? prepare(file, "SELECT max(rowid) FROM main.", name)
-                                  : NULL;
+    sqlite3_stmt *statement =
+        table_name(file, table, name) ? prepare(file, "SELECT max(rowid) FROM main.", name) : NULL;
     bool has = statement != NULL && sqlite3_step(statement) == SQLITE_ROW;
     sqlite3_int64 last = has ? sqlite3_column_int64(statement, 0) : 0;
     sqlite3_finalize(statement);

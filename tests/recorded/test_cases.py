@@ -91,3 +91,21 @@ def test_a_later_version_of_a_table(rows_of):
     steps = rows_of(case(27), "step")
     assert [(row["step"], row["duration_ns"]) for row in steps] == [
         (1, 900_000), (2, 900_000), (3, 900_000)]
+
+
+# --- devices that no list names -----------------------------------------------------------------------
+
+@pytest.mark.parametrize("number, device, without_launch", [("09", 20, 0), (10, 3, 2)])
+def test_work_of_other_devices(rows_of, number, device, without_launch):
+    """MTIA by the correlation of its calls; Ascend by the name of its process. Waits are no work."""
+    (row,) = rows_of(case(number), "gpu")
+    assert (row["device"], row["kernels"], row["without_launch"]) == (device, 2, without_launch)
+    assert row["kernel_ns"] == pytest.approx(1_200_500, abs=500)
+    (kernel,) = rows_of(case(number), "kernel")
+    assert kernel["name"] in ("matmul_fw", "MatMul")
+
+
+def test_launches_of_any_name(rows_of):
+    """urEnqueueKernelLaunch, zeCommandListAppendLaunchKernel, Launch, cudaLaunchKernel."""
+    (row,) = rows_of(case(11), "gpu")
+    assert (row["kernels"], row["without_launch"]) == (4, 0)

@@ -233,9 +233,9 @@ static void test_hostile(void **state)
 #define NINE_LINES                                                                                 \
     "e (x.py:5) 1\ne (x.py:5) 1\ne (x.py:5) 1\ne (x.py:5) 1\ne (x.py:5) 1\ne (x.py:5) 1\n"         \
     "e (x.py:5) 1\ne (x.py:5) 1\ne (x.py:5) 1\n"
-    static const char mixed[] = "a (x.py:1) 3\nno count\nb\0c 4\r\n\r\n  \nb (x.py:2) -1\n"
-                                "c (x.py:3) 18446744073709551616\r\n" NINE_LINES NINE_LINES
-                                    NINE_LINES "d (x.py:4) 5";
+    static const char mixed[] =
+        "a (x.py:1) 3\nno count\nb\0c 4\r\n\r\n  \nb (x.py:2) -1\n"
+        "c (x.py:3) 18446744073709551616\r\n" NINE_LINES NINE_LINES NINE_LINES "d (x.py:4) 5";
     assert_int_equal(load_bytes(&model, mixed, sizeof mixed - 1, false, &err), SS_OK);
     assert_int_equal(model.inputs.data[0].lines, 33);
     assert_int_equal(model.inputs.data[0].skipped_lines, 4);
