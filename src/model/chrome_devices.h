@@ -27,7 +27,7 @@ enum ss_chrome_kind ss_chrome_kind_of_event(struct ss_chrome_rows *rows,
                                             const struct ss_chrome_event *event);
 /* Whether a process of this name is a device. */
 bool ss_chrome_names_device(struct ss_strview process_name);
-/* Whether a call launches work, as far as its name tells. */
+/* Whether the name does not say what the call does: it may launch work. */
 bool ss_chrome_is_unknown_call(struct ss_strview name);
 
 void ss_chrome_devices_add_call(struct ss_chrome_devices *devices, uint64_t correlation,

@@ -439,6 +439,7 @@ static void add_metadata(struct ss_chrome_loading *loading, const struct ss_chro
     }
 }
 
+/* Long: one case for each phase. */
 void ss_chrome_event_add(struct ss_chrome_loading *loading, const struct ss_chrome_event *event)
 {
     if (event->phase == 'M') {

@@ -6,10 +6,9 @@
  *   filtered threads N   after the filter, N threads one after the other, 10 ranges each; the main
  *                        thread has a ring already. Opening and reading files is allowed. Says
  *                        "ready" and reads a line before it sets the filter
- *   filtered strict N    the same, and nothing that opens a file. Says "ready" and reads a line after
- *                        it has set the filter
- *   filtered quick       the same, without sleep or threads: it must not be looked up either
- *   filtered idle        no range at all; sets the filter and ends
+ *   filtered strict N    the same, and nothing that opens a file. Says "ready" and reads a line
+ * after it has set the filter filtered quick       the same, without sleep or threads: it must not
+ * be looked up either filtered idle        no range at all; sets the filter and ends
  */
 #include <errno.h>
 #include <linux/audit.h>

@@ -72,7 +72,7 @@ static void draw_in_the_background(void)
     }
 }
 
-/* What `work` writes to a terminal that has so many columns; in a child of the session's leader if
+/* What `work` writes to a terminal that has so many columns; in a background process group if
  * `is_background`. */
 static void run(void (*work)(void), unsigned short columns, bool is_background, char *text,
                 size_t size)
