@@ -133,7 +133,7 @@ static void skip(struct walk *walk, const char *reason)
 static void measure(struct walk *walk, int64_t begin, int64_t end)
 {
     struct ss_speedscope_rows *rows = walk->rows;
-    bool is_first = rows->spans + rows->ranges == 0;
+    bool is_first = rows->spans + rows->gaps + rows->ranges == 0;
     rows->begin = is_first || begin < rows->begin ? begin : rows->begin;
     rows->end = is_first || end > rows->end ? end : rows->end;
 }
@@ -204,7 +204,8 @@ static void put_span(struct walk *walk, uint32_t stack, int64_t begin, int64_t w
         return;
     }
     measure(walk, begin, begin + weight);
-    rows->spans++;
+    rows->spans += stack != 0;
+    rows->gaps += stack == 0;
     rows->total += (uint64_t)weight;
     rows->divisor = divisor_of(rows->divisor, (uint64_t)weight);
 }
@@ -231,7 +232,7 @@ static void walk_samples(struct walk *walk)
         }
         if (stack == unreadable) {
             skip(walk, "a sample with a frame that the file lacks");
-        } else if (stack != 0 && weight > 0) {
+        } else if (weight > 0) { /* stack 0: the thread was seen without a frame */
             put_span(walk, stack, at, weight);
         }
         at += weight;
@@ -503,7 +504,7 @@ static enum ss_status check(struct ss_speedscope_rows *rows)
 static void put_rate(struct ss_speedscope_rows *rows)
 {
     char text[32];
-    if (ss_speedscope_is_time(rows->unit) && rows->spans > 0) {
+    if (ss_speedscope_is_time(rows->unit) && rows->spans + rows->gaps > 0) {
         int length = snprintf(text, sizeof text, "%.17g", 1e9 / (double)rows->period);
         struct ss_trace_attribute rate = {.key = ss_strview_of("rate_hz"),
                                           .text = {text, (size_t)length}};
@@ -516,7 +517,7 @@ static void put_input(struct ss_speedscope_rows *rows)
     const struct ss_speedscope_file *file = rows->file;
     const struct ss_json_window *window = rows->window;
     bool is_time = ss_speedscope_is_time(rows->unit);
-    bool has_times = is_time && rows->spans + rows->ranges > 0;
+    bool has_times = is_time && rows->spans + rows->gaps + rows->ranges > 0;
     struct ss_strview exporter = ss_intern_get(&file->texts, file->exporter);
     struct ss_trace_summary summary = {.file_bytes = ss_import_window_offset(&window->bytes),
                                        .events = rows->ranges,

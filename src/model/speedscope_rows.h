@@ -31,11 +31,11 @@ struct ss_speedscope_rows {
     enum ss_speedscope_unit unit; /* of the profiles that are loaded: all times, or one of them */
     bool is_own;                  /* stepscope wrote the file */
     /* Of all that is loaded: */
-    uint64_t spans, ranges;
-    uint64_t divisor;   /* of the weights */
-    uint64_t total;     /* of them */
-    int64_t begin, end; /* in ns */
-    uint64_t period;    /* length of a tick, in ns or millionths */
+    uint64_t spans, ranges, gaps; /* gaps: spans without a frame */
+    uint64_t divisor;             /* of the weights */
+    uint64_t total;               /* of them */
+    int64_t begin, end;           /* in ns */
+    uint64_t period;              /* length of a tick, in ns or millionths */
     enum ss_status status;
     struct ss_error *err;
 };

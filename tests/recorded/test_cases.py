@@ -109,3 +109,10 @@ def test_launches_of_any_name(rows_of):
     """urEnqueueKernelLaunch, zeCommandListAppendLaunchKernel, Launch, cudaLaunchKernel."""
     (row,) = rows_of(case(11), "gpu")
     assert (row["kernels"], row["without_launch"]) == (4, 0)
+
+
+# --- samples ------------------------------------------------------------------------------------------
+
+def test_samples_without_a_frame_are_counted(text_of):
+    text = text_of(case(16), "--by", "thread", "--idle", "all")
+    assert "1.00 s" in text and "100 recorded = 60 shown + 40 without frames" in text

@@ -63,7 +63,7 @@ static void a_fixed_rate_is_one_tick_each(void **state)
         SS_OK);
     const struct ss_model_input *input = &model.inputs.data[0];
     assert_true(input->rate_hz > 99.999 && input->rate_hz < 100.001);
-    assert_int_equal(input->samples, 3); /* without a frame, nothing was sampled */
+    assert_int_equal(input->samples, 4); /* one without a frame */
     assert_false(input->is_untimed);
     assert_string_equal(ss_model_text(&model, input->tool), "py-spy@0.4.2");
     assert_int_equal(samples_of("main"), 1);
