@@ -3,8 +3,11 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
 
 #include "base/alloc.h"
 
@@ -14,6 +17,9 @@ struct ss_archive {
     struct archive *reader;
     char *path;
     unsigned members;
+    /* Of a file of gzip, not of one within: what was unpacked so far. */
+    bool is_gzip;
+    uint32_t crc, length;
 };
 
 /* The filters that libarchive implements itself: others start programs. */
@@ -108,6 +114,8 @@ enum ss_status ss_archive_next(struct ss_archive *archive, const char **name, st
                            archive->path);
         }
         if (is_raw) {
+            archive->is_gzip = archive_filter_code(archive->reader, 0) == ARCHIVE_FILTER_GZIP &&
+                               archive_filter_code(archive->reader, 1) == ARCHIVE_FILTER_NONE;
             *name = "";
             return SS_OK;
         }
@@ -121,6 +129,34 @@ enum ss_status ss_archive_next(struct ss_archive *archive, const char **name, st
                    MOST_MEMBERS);
 }
 
+static uint32_t little_endian(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
+/* libarchive ignores the checksum at the end of a gzip file. A file of several members has the
+ * length of its last one there, which is another: its checksum is unknown. */
+static enum ss_status check_gzip(const struct ss_archive *archive, struct ss_error *err)
+{
+    unsigned char trailer[8];
+    int fd = open(archive->path, O_RDONLY | O_CLOEXEC);
+    off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
+    bool is_read =
+        size >= (off_t)sizeof trailer &&
+        pread(fd, trailer, sizeof trailer, size - (off_t)sizeof trailer) == (ssize_t)sizeof trailer;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (is_read && little_endian(trailer + 4) == archive->length &&
+        little_endian(trailer) != archive->crc) {
+        return ss_fail(err, SS_E_CHECKSUM,
+                       "%s has another checksum than its contents: it is damaged; copy it again",
+                       archive->path);
+    }
+    return SS_OK;
+}
+
 enum ss_status ss_archive_read(struct ss_archive *archive, char *buffer, size_t capacity,
                                size_t *got, struct ss_error *err)
 {
@@ -129,5 +165,10 @@ enum ss_status ss_archive_read(struct ss_archive *archive, char *buffer, size_t 
         return fail(archive, err);
     }
     *got = (size_t)length;
-    return SS_OK;
+    if (!archive->is_gzip) {
+        return SS_OK;
+    }
+    archive->crc = (uint32_t)crc32(archive->crc, (const unsigned char *)buffer, (uInt)length);
+    archive->length += (uint32_t)length;
+    return length == 0 ? check_gzip(archive, err) : SS_OK;
 }

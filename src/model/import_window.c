@@ -54,7 +54,9 @@ void ss_import_window_report(const struct ss_import_window *window)
                window->skipped, window->skipped == 1 ? "" : "s", window->first_skipped,
                window->skip_reason);
     }
-    if (window->is_cut) {
+    if (window->status != SS_OK) {
+        ss_log(SS_WARN, "model", "%s", window->err.message);
+    } else if (window->is_cut) {
         ss_log(SS_WARN, "model", "%s: the file ends within its events: what follows is missing",
                path);
     }
@@ -65,7 +67,7 @@ struct ss_builder_skipped ss_import_window_skipped(const struct ss_import_window
     return (struct ss_builder_skipped){.events = window->skipped,
                                        .first_offset = window->first_skipped,
                                        .reason = window->skip_reason,
-                                       .is_cut = window->is_cut};
+                                       .is_cut = window->is_cut || window->status != SS_OK};
 }
 
 static void report_progress(struct ss_import_window *window)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small files of other tools, each with what it is easily read wrong as (tests/recordings/cases/)."""
 
+import gzip
 import json
 import pathlib
 
@@ -116,3 +117,21 @@ def test_launches_of_any_name(rows_of):
 def test_samples_without_a_frame_are_counted(text_of):
     text = text_of(case(16), "--by", "thread", "--idle", "all")
     assert "1.00 s" in text and "100 recorded = 60 shown + 40 without frames" in text
+
+
+# --- damaged archives ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("events", [3, 3000])
+def test_a_gzip_file_with_a_wrong_checksum(stepscope, tmp_path, events):
+    """Small: refused. Large: what was read before the end counts, and the exit status says the rest."""
+    text = json.dumps([{"ph": "X", "name": f"range {number}", "pid": 1, "tid": 1, "ts": number, "dur": 1}
+                       for number in range(events)])
+    packed = bytearray(gzip.compress(text.encode()))
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(packed)
+    assert stepscope("report", "--by", "range", path).stderr == ""
+    packed[-6] ^= 0x55  # of the checksum, which precedes the length
+    path.write_bytes(packed)
+    done = stepscope("report", "--by", "range", path, status=3)
+    assert done.stderr.count("has another checksum than its contents") == 1
+    assert ("range 1" in done.stdout) == (events == 3000)
