@@ -213,7 +213,7 @@ static void test_the_environment_of_python(void **state)
     assert_false(ss_preflight_find_python("torchrun", NULL, found, sizeof found));
     assert_true(ss_preflight_find_python("bin/python", NULL, found, sizeof found));
     assert_string_equal(found, ".");
-    snprintf(script, sizeof script, "rm -r %s", folder);
+    snprintf(script, sizeof script, "rm -r '%s'", folder);
     assert_int_equal(system(script), 0);
 }
 

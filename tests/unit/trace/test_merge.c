@@ -492,6 +492,6 @@ int main(void)
                                        cmocka_unit_test(test_times_are_moved_to_the_axis)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char command[PATH_BYTES + 16];
-    snprintf(command, sizeof command, "rm -r %s", folder);
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
     return system(command) != 0 ? 1 : failed;
 }
