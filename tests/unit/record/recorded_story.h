@@ -7,6 +7,8 @@
  *     +TIME TRACK begin NAME (CATEGORY) = PAYLOAD field=VALUE …
  *     +TIME TRACK end
  *     +TIME TRACK: VALUE UNIT
+ *     +TIME line FUNCTION:LINE × HITS, NS ns
+ *     [NOTE] VALUE TEXT, of notes with a value or of facts
  *
  * TRACK is "GROUP/NAME" below a group. Times are in ns since STORY_BASE_NS.
  */
@@ -46,6 +48,9 @@ struct recorded_story {
     size_t device_count, stream_count, group_count;
     struct ss_trace_stream streams[8];
     struct ss_trace_group groups[8];
+    enum ss_process_role role;
+    uint64_t flows[16];                /* their ids, in the order in which they appear */
+    char thread_names[4 * STORY_TEXT]; /* "TID NAME;" of each */
     char group_names[8][STORY_TEXT], device_uuids[8][48], device_models[8][STORY_TEXT];
 };
 
@@ -133,6 +138,18 @@ static inline enum ss_status story_on_name(void *context, const struct ss_trace_
     return SS_OK;
 }
 
+/* Ids are random: the first one is 1. */
+static inline int story_flow(struct recorded_story *story, uint64_t id)
+{
+    int at = 0;
+    while (story->flows[at] != 0 && story->flows[at] != id) {
+        at++;
+        assert_true(at < 16);
+    }
+    story->flows[at] = id;
+    return at + 1;
+}
+
 static inline enum ss_status story_on_event(void *context, const struct ss_trace_event *event)
 {
     static const char *const kinds[] = {"begin", "end", "instant"};
@@ -150,10 +167,37 @@ static inline enum ss_status story_on_event(void *context, const struct ss_trace
         story_say(story, " %s=", ss_event_fields[event->fields[i].field].name);
         story_value(story, &event->fields[i].value);
     }
-    story_say(story, "%s%s\n", (event->flags & SS_EVENT_END_UNSEEN) != 0 ? " unseen" : "",
-              event->flow == SS_FLOW_NONE      ? ""
-              : event->flow == SS_FLOW_THROUGH ? " flow"
-                                               : " flow-end");
+    story_say(story, "%s", event->flags != 0 ? " unseen" : "");
+    if (event->flow != SS_FLOW_NONE) {
+        story_say(story, event->flow == SS_FLOW_END ? " flow-end %d" : " flow %d",
+                  story_flow(story, event->flow_id));
+    }
+    story_say(story, "\n");
+    return SS_OK;
+}
+
+static inline enum ss_status story_on_line(void *context, const struct ss_trace_line *line)
+{
+    struct recorded_story *story = context;
+    story_say(story, "+%" PRIu64 " line %s:%" PRIu32 " × %" PRIu64 ", %" PRIu64 " ns\n",
+              line->time_ns - STORY_BASE_NS, story->names[line->name_ref], line->line, line->hits,
+              line->total_ns);
+    return SS_OK;
+}
+
+static inline enum ss_status story_on_process(void *context, const struct ss_trace_process *process)
+{
+    struct recorded_story *story = context;
+    story->role = process->role;
+    return SS_OK;
+}
+
+static inline enum ss_status story_on_thread(void *context, const struct ss_trace_thread *thread)
+{
+    struct recorded_story *story = context;
+    size_t used = strlen(story->thread_names);
+    snprintf(story->thread_names + used, sizeof story->thread_names - used, "%d %.*s;", thread->tid,
+             (int)thread->name.length, thread->name.data);
     return SS_OK;
 }
 
@@ -202,12 +246,14 @@ static inline enum ss_status story_on_group(void *context, const struct ss_trace
     return SS_OK;
 }
 
-/* "[KIND] VALUE", of notes that have a value. */
 static inline enum ss_status story_on_note(void *context, const struct ss_trace_note *note)
 {
-    if (note->value != 0) {
-        story_say(context, "[%.*s] %" PRId64 "\n", (int)note->kind.length, note->kind.data,
-                  note->value);
+    bool has_text = ss_strview_equal(note->kind, ss_strview_of("fact")) ||
+                    ss_strview_equal(note->kind, ss_strview_of("schedule"));
+    if (note->value != 0 || has_text) {
+        story_say(context, "[%.*s] %" PRId64 "%s%.*s\n", (int)note->kind.length, note->kind.data,
+                  note->value, has_text ? " " : "", has_text ? (int)note->text.length : 0,
+                  note->text.data);
     }
     return SS_OK;
 }
@@ -222,6 +268,9 @@ static inline void story_end(struct recorded_story *story)
                                                     .device = story_on_device,
                                                     .stream = story_on_stream,
                                                     .group = story_on_group,
+                                                    .line = story_on_line,
+                                                    .process = story_on_process,
+                                                    .thread = story_on_thread,
                                                     .note = story_on_note};
     struct ss_error err = {0};
     struct ss_trace_summary summary;
