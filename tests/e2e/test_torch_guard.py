@@ -30,17 +30,19 @@ ALL = {"CheckpointFunction.forward", "DataLoader.__iter__", "DeepSpeedEngine.bac
        "torch.distributed.all_reduce", "torch.save"}
 
 
-def run(what):
-    done = subprocess.run([sys.executable, "-W", "ignore", WORKLOAD, what],
+@pytest.fixture(scope="module")
+def observed():
+    """What the program observed, in one run: [rows] of failures, signals and errors."""
+    done = subprocess.run([sys.executable, "-W", "ignore", WORKLOAD],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=900,
                           check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_a_hook_that_fails_is_switched_off_and_named():
+def test_a_hook_that_fails_is_switched_off_and_named(observed):
     """Each hook, at each function of libstepscope that it calls."""
-    rows, failed = run("failures"), set()
+    rows, failed = observed["failures"], set()
     for hook, function, is_called, is_same, is_off, notes, depths in rows:
         assert is_same, (hook, function)
         assert depths == [0, 0, 0], (hook, function)
@@ -55,10 +57,10 @@ def test_a_hook_that_fails_is_switched_off_and_named():
     assert failed >= ALL, ALL - failed
 
 
-def test_exceptions_of_signal_handlers_reach_the_program():
+def test_exceptions_of_signal_handlers_reach_the_program(observed):
     """Also those that are raised while a hook runs; not from finalizers, as everywhere in Python."""
     reached = set()
-    for hook, function, is_called, has_reached, is_on in run("signals"):
+    for hook, function, is_called, has_reached, is_on in observed["signals"]:
         assert is_on, (hook, function)
         if is_called and not hook.startswith("deleted "):
             assert has_reached, (hook, function)
@@ -66,8 +68,9 @@ def test_exceptions_of_signal_handlers_reach_the_program():
     assert len(reached) >= len(ALL) - 2
 
 
-def test_exceptions_of_the_program_are_as_without_hooks():
-    for name, is_same, has_no_cause, has_no_context, frames in run("errors"):
+def test_exceptions_of_the_program_are_as_without_hooks(observed):
+    assert len(observed["errors"]) == 12
+    for name, is_same, has_no_cause, has_no_context, frames in observed["errors"]:
         assert is_same and has_no_cause and has_no_context, name
         assert frames == (2 if name == "next" else 1), name  # the iterator's and the fetcher's
 

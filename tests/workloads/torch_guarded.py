@@ -3,9 +3,10 @@
 
 The hooks are loaded as libstepscope loads them. First the parts of the training run without them,
 then with them, which shows which hook calls which function in which part. Then, for each such pair,
-a part runs in which that function raises when that hook calls it. Prints what was observed as JSON.
+a part runs in which that function raises when that hook calls it, and one in which a signal handler
+of the program raises there. Last, parts of the program raise. Prints what was observed as JSON.
 
-    torch_guarded.py failures|signals|errors"""
+    torch_guarded.py"""
 
 import ast
 import gc
@@ -413,14 +414,12 @@ def main():
     assert run_all() == alone  # and all hooks of late modules are there
     gc.collect()
     gc.freeze()  # a collection takes 0.15 s for torch alone, and each part ends with one
-    if sys.argv[1] == "failures":
-        done = list(fail_each(library, modules, alone))
-        library.begin(None)
-        assert run_all() == alone
-    elif sys.argv[1] == "signals":
-        done = list(interrupt_each(library))
-    else:
-        done = list(raise_each())
+    done = {"failures": list(fail_each(library, modules, alone))}
+    library.begin(None)
+    assert run_all() == alone
+    done["signals"] = list(interrupt_each(library))
+    library.begin(None)
+    done["errors"] = list(raise_each())
     print(json.dumps(done), flush=True)
     os._exit(0)
 
