@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorded inputs by name, which begins with the test file that reads it."""
+"""The recorded inputs by name, which begins with the test file that reads it: those below, and those of
+every inputs_*.py."""
 
-import inputs_ranks
-import inputs_torch
-import inputs_trainings
+import importlib
+import pathlib
+
 from recording import FEW_SAMPLES, Input
 
-INPUTS = {**inputs_ranks.INPUTS, **inputs_torch.INPUTS, **inputs_trainings.INPUTS}
+INPUTS = {}
+for _path in sorted(pathlib.Path(__file__).parent.glob("inputs_*.py")):
+    INPUTS.update(importlib.import_module(_path.stem).INPUTS)
 
 
 # --- test_unequal_ranks: ranks of well-known programs, of which rank 1 has a fault ----------------
