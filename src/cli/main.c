@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/command_help.h"
+#include "platform/descriptors.h"
 #include "view/text_cell.h"
 
 enum { MAX_NAME_BYTES = 1024 };
@@ -42,6 +43,7 @@ static int fail_unknown_command(const char *name)
 
 int main(int argc, char **argv)
 {
+    ss_descriptors_reserve();
     if (argc < 2) {
         ss_help_start(STDOUT_FILENO);
         return 0;

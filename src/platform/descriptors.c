@@ -15,6 +15,15 @@ void ss_descriptors_silence(int fd)
     }
 }
 
+void ss_descriptors_reserve(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_NOCTTY | O_CLOEXEC) < 0) {
+            return; /* without /dev/null, no recording works either */
+        }
+    }
+}
+
 static void close_inherited(void *context, pid_t id)
 {
     int fd = (int)id, keep = *(const int *)context;

@@ -240,3 +240,35 @@ def test_ended_threads_are_not_sampled(stepscope, python, tmp_path):
     facts = info(stepscope, out)
     assert_counts_add_up(facts)
     assert sum(len(p["threads"]) for p in facts["processes"]) <= 1001
+
+
+# --- standard streams that are closed ---------------------------------------------------------------
+
+STREAMS = """
+import os, sys
+def is_open(fd):
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
+with open(sys.argv[1], "w") as file:
+    file.write(" ".join(str(fd) for fd in (0, 1, 2) if is_open(fd) and fd != file.fileno()))
+os._exit(7)
+"""
+
+
+@pytest.mark.parametrize("closed", ["0", "1", "2", "0 1", "0 2", "1 2", "0 1 2"])
+def test_standard_streams_may_be_closed(stepscope, tmp_path, python, closed):
+    """The recorder's own files would get their numbers. The program has them closed, as they were."""
+    said, trace = tmp_path / "said", tmp_path / "t.pftrace"
+    closing = " ".join(f"{fd}{'<' if fd == '0' else '>'}&-" for fd in closed.split())
+    command = f'"$@" {closing}'
+    seen = []
+    for recorder in ([], [str(stepscope), "record", "-q", "-o", str(trace), "--"]):
+        done = subprocess.run(["sh", "-c", command, "sh", *recorder, python, "-I", "-S", "-c", STREAMS,
+                               str(said)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, timeout=60, check=False)
+        seen.append((done.returncode, said.read_text()))
+    assert seen[0] == seen[1] and seen[0][0] == 7
+    assert trace.stat().st_size > 0
