@@ -14,3 +14,26 @@ INPUTS["loops_all"] = Input(program=("torch_loops.py",), options=STEPS_ONLY)
 INPUTS["loops_infers"] = Input(program=("torch_loops.py", "infers"), options=STEPS_ONLY)
 INPUTS["loops_step_optimizer"] = Input(program=("torch_loops.py", "rare_second_optimizer"),
                                        options=(*STEPS_ONLY, "--step-optimizer", "Adam"))
+
+
+# --- test_verdict: trainings with one fault each, and without it ----------------------------------
+
+FIXED = ("few_workers", "slow_workers", "worker_restarts", "epoch_starts", "periodic_stalls", "printed_tensors")
+# How often they are sampled, where 100 times a second are too few or too many; how many steps they do.
+RATES = {"slow_collate": 200, "main_thread_data": 400, "logging_in_the_loop": 400, "printed_tensors": 400,
+         "oversubscription": 50, "worker_restarts": 50, "tiny_batches": 25, "host_sync": 25}
+STEPS = {"tiny_batches": 16, "host_sync": 8, "printed_tensors": 24, "worker_restarts": 96}
+
+
+def fault(name):
+    operators = "auto" if name in ("tiny_batches", "host_sync") else "off"
+    return Input(program=("faults", name, *([name + " fixed"] if name in FIXED else ())),
+                 options=("-r", RATES.get(name, 100), "--host-interval", 1, "--module-depth", 0,
+                          "--operators", operators),
+                 env={"STEPS": str(STEPS[name])} if name in STEPS else {})
+
+
+for _name in ("clean", "no_workers", "slow_collate", "tiny_batches", "main_thread_data", "recompilation",
+              "gc_pauses", "host_sync", "checkpoint_stalls", "oversubscription", "memory_growth", "logging_in_the_loop",
+              "warm_up", *FIXED):
+    INPUTS[f"verdict_{_name}"] = fault(_name)

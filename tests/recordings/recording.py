@@ -41,7 +41,7 @@ exit $status
 class Input:
     """How one recording is made.
 
-    program: a file of tests/workloads or of examples/ ("examples/…"), with its arguments. In these and
+    program: a file or folder of tests/workloads or of examples/ ("examples/…"), with its arguments. In these and
         in `env`, `{run}` is the folder it runs in, `{out}` the folder of `is_folder`.
     built: `program` is one of those that the build makes of tests/workloads.
     code: the text of a program instead of `program`.
@@ -89,8 +89,9 @@ class Input:
         if self.code:
             return self.code.encode()
         path = file_of(self.program[0])
-        if self.program[0].startswith("examples/"):
-            return b"".join(one.read_bytes() for one in sorted(path.parent.glob("*.py")))
+        if path.is_dir() or self.program[0].startswith("examples/"):
+            folder = path if path.is_dir() else path.parent
+            return b"".join(one.read_bytes() for one in sorted(folder.glob("*.py")))
         return (path.with_suffix(".c") if self.built else path).read_bytes()
 
 

@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the output element by element."""
+"""Reads 200 elements of the output, one by one."""
 
-import time
-
-from training import SECONDS, batches, train
+from training import Net, batches, train
 
 
 def read(output):
-    total, until, row = 0.0, time.perf_counter() + SECONDS, list(output.detach()[0])
-    while time.perf_counter() < until:
-        for value in row:
-            total += value.item()
-    return total
+    return sum(value.item() for value in output.detach()[0, :200])
 
 
-train(batches(), within=read)
+train(batches(batch=16), net=Net(layers=1), within=read)

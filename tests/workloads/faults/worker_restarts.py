@@ -6,7 +6,7 @@ import itertools
 from torch.utils.data import DataLoader
 from training import STEPS, batches, is_fixed, train
 
-EPOCH = 8
+EPOCH = 32
 
 loader = DataLoader(batches(EPOCH), batch_size=None, num_workers=2, persistent_workers=is_fixed())
 train(itertools.chain.from_iterable(loader for _ in range(STEPS // EPOCH)))
