@@ -9,6 +9,8 @@ import time
 import suites
 from tree import JOBS
 
+MOST_OF_A_FILE = 8  # tests of pytest, for one mutant
+
 
 class Rows:
     """A file of JSON lines that a later run goes on with."""
@@ -57,15 +59,22 @@ def fill(test, row):
 def observed_pytest(tree, files, python):
     """The tests of these files that pass without a mutant, with what they reach."""
     rows = Rows(tree.home / "reach-pytest.jsonl")
-    known = {row["test"].split("::")[0] for row in rows.rows}
+    known = {file_of(row["test"]) for row in rows.rows}
     in_parallel(lambda file: rows.add(suites.observe_pytest(tree, file, python)),
                 [file for file in files if file not in known], "reach of pytest")
-    tests = []
+    tests, opening = [], {}
     for row in rows.rows:
-        if row["test"].split("::")[0] in files and row["outcome"] == "passed":
+        # The first test of a file pays for the fixtures that the others share.
+        opening.setdefault(file_of(row["test"]), row["seconds"])
+        if file_of(row["test"]) in files and row["outcome"] == "passed":
             tests.append(suites.Test(row["test"], [], str(tree.source)))
             fill(tests[-1], row)
+            tests[-1].opening_s = opening[file_of(row["test"])]
     return tests
+
+
+def file_of(name):
+    return name.split("::")[0]
 
 
 def order(mutant, tests):
@@ -92,15 +101,25 @@ def judge(tree, mutant, tests):
     return {**row, "tests": ran, "seconds": round(time.monotonic() - start, 2)}
 
 
-def judge_with_pytest(tree, mutant, tests, python, budget_s):
-    """Runs the fastest tests, as many as take `budget_s` without a mutant, in one process that ends
-    at the first failure; the test that failed must fail again alone."""
-    start, row = time.monotonic(), new_row(mutant, tests)
-    chosen, seconds = [], 0.0
-    for test in tests:
-        seconds += test.seconds
-        if seconds <= budget_s:
+def affordable(tests, budget_s):
+    """Some tests of each file, the cheapest files and tests first, that take as long without a
+    mutant."""
+    chosen, seconds, in_file = [], 0.0, {}
+    for test in sorted(tests, key=lambda test: (test.opening_s, file_of(test.name), test.seconds)):
+        count = in_file.get(file_of(test.name), 0)
+        cost = test.seconds + (test.opening_s if count == 0 else 0)
+        if count < MOST_OF_A_FILE and seconds + cost <= budget_s:
+            seconds += cost
+            in_file[file_of(test.name)] = count + 1
             chosen.append(test.name)
+    return chosen
+
+
+def judge_with_pytest(tree, mutant, tests, python, budget_s):
+    """Runs what is affordable in one process that ends at the first failure; the test that failed
+    must fail again alone."""
+    start, row = time.monotonic(), new_row(mutant, tests)
+    chosen = affordable(tests, budget_s)
     row.update(tests=len(chosen), reaching=len(tests))
     while chosen and not row["killed"]:
         done = suites.run_pytest(tree, python, chosen, mutant["number"], 60 + 10 * budget_s)
@@ -133,8 +152,10 @@ def kill_with_pytest(tree, files, python, count, budget_s):
     tests = observed_pytest(tree, files, python)
     rows = Rows(tree.home / "kills-pytest.jsonl")
     known = {row["number"] for row in rows.rows}
-    drawn = [one for folder in tree.sample["folders"]
-             for one in survivors(tree, folder)[:count] if one["number"] not in known]
+    folders = [survivors(tree, folder)[:count] for folder in tree.sample["folders"]]
+    # By turns, so that what an interrupted run has is a sample of each folder too.
+    drawn = [folder[i] for i in range(count) for folder in folders
+             if i < len(folder) and folder[i]["number"] not in known]
     in_parallel(lambda mutant: rows.add([judge_with_pytest(
         tree, mutant, order(mutant, tests), python, budget_s)]), drawn, "mutants against pytest")
 

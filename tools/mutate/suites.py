@@ -24,6 +24,7 @@ class Test:
     command: list
     folder: str
     seconds: float = 0.0
+    opening_s: float = 0.0  # more, if no other test of its file runs before
     reached: frozenset = frozenset()
     fails: bool = False  # without a mutant
 
