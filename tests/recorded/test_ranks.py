@@ -2,17 +2,13 @@
 """Runs of several ranks: collectives over them, and who made the others wait."""
 
 import json
-import pathlib
 import re
-import sys
 from xml.etree import ElementTree
 
 import pytest
-from busy import unless_busy
 from kineto import COMMUNICATION_STREAM, Kineto
 
 STEP = 10000.0
-WORKLOAD = pathlib.Path(__file__).parents[1] / "workloads" / "torch_slow_rank.py"
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)"
 
 
@@ -67,15 +63,10 @@ def test_the_rank_that_made_the_other_wait_is_named(stepscope, pair):
 # --- recorded by us -------------------------------------------------------------------------------
 
 @pytest.fixture(scope="module")
-def gloo(stepscope, tmp_path_factory):
+def gloo(recordings):
     """Four ranks with Gloo: DistributedDataParallel, collectives of all and of two pairs; rank 1 is
     slow in each step."""
-    pytest.importorskip("torch")
-    trace = tmp_path_factory.mktemp("gloo") / "run.pftrace"
-    run = stepscope("record", "-q", "-o", trace, "--", sys.executable, "-m",
-                    "torch.distributed.run", "--nproc-per-node", "4", WORKLOAD, timeout=300)
-    assert run.returncode == 0, run.stderr
-    return trace
+    return recordings("ranks_gloo").trace
 
 
 def test_collectives_of_gloo_have_group_number_bytes_and_datatype(stepscope, gloo):
@@ -94,7 +85,6 @@ def test_collectives_of_gloo_have_group_number_bytes_and_datatype(stepscope, glo
     assert not any(row["note"] == "ranks are missing" for row in rows)
 
 
-@unless_busy
 def test_the_slow_rank_of_gloo_is_blamed(stepscope, gloo):
     rows = {row["rank"]: row for row in tables(stepscope, gloo, "rank")}
     assert sorted(rows) == [0, 1, 2, 3]
@@ -108,7 +98,6 @@ def test_the_slow_rank_of_gloo_is_blamed(stepscope, gloo):
 
 # --- the opening of the report --------------------------------------------------------------------
 
-@unless_busy
 def test_the_report_of_several_ranks_opens_with_the_slow_one(stepscope, gloo):
     text = stepscope("report", gloo).stdout
     opening = text.split("\n\n")[1].splitlines()
@@ -125,7 +114,6 @@ def test_the_report_of_several_ranks_opens_with_the_slow_one(stepscope, gloo):
     assert "**4 ranks: rank 1 " in stepscope("report", gloo, "--format", "markdown").stdout
 
 
-@unless_busy
 def test_stages_say_where_the_delay_arises_without_comparing_clocks(stepscope, gloo):
     rows = tables(stepscope, gloo, "stage")
     assert sum(row["exposed_percent"] for row in rows) == pytest.approx(100)
@@ -156,7 +144,6 @@ def test_ranks_are_a_filter(stepscope, gloo):
     assert 'no list of ranks such as 3 or 0,4-7' in wrong.stderr
 
 
-@unless_busy
 def test_ranks_are_compared_side_by_side(stepscope, gloo):
     done = stepscope("diff", gloo, "--rank", "1", "--against", "0,2-3", "--by", "phase", "--format", "json")
     rows = {row["phase"]: row for row in json.loads(done.stdout)["tables"][0]["rows"]}
@@ -169,7 +156,6 @@ def test_ranks_are_compared_side_by_side(stepscope, gloo):
     assert "--against compares ranks of one recording" in wrong.stderr
 
 
-@unless_busy
 def test_the_critical_path_leads_through_the_slow_rank(stepscope, gloo):
     report = json.loads(stepscope("report", gloo, "--by", "critical-path", "--format", "json",
                                   "--num-rows", "all").stdout)

@@ -6,39 +6,28 @@ import collections
 import csv
 import io
 import json
-import pathlib
-import sys
 
 import pytest
 
-WORKLOAD = pathlib.Path(__file__).parents[1] / "workloads" / "torch_sharded.py"
 STEPS = 4
 COLUMNS = ("module", "bucket", "buckets", "bytes", "first_parameter", "last_parameter")
 
 
 @pytest.fixture(scope="module")
-def trace(stepscope, tmp_path_factory):
-    pytest.importorskip("torch.distributed.fsdp", reason="PyTorch")
-    folder = tmp_path_factory.mktemp("sharded")
-    trace = folder / "run.pftrace"
-    run = stepscope("record", "-q", "-o", trace, "--", sys.executable, WORKLOAD, folder / "store",
-                    timeout=600)
-    assert run.returncode == 0, run.stderr
-    (folder / "said").write_text(run.stdout)
-    return trace
+def trace(recordings):
+    return recordings("sharded_shapes").trace
 
 
 @pytest.fixture(scope="module")
-def said(trace):
-    lines = [json.loads(line) for line in (trace.parent / "said").read_text().splitlines()]
+def said(recordings):
+    """What torch's own logger says of the buckets, by the shape."""
+    lines = [json.loads(line) for line in recordings("sharded_shapes").said.splitlines()]
     return {line["shape"]: line for line in lines}
 
 
 @pytest.fixture(scope="module")
-def rows(stepscope, trace):
-    done = stepscope("report", trace, "--by", "collective", "--num-rows", "all", "--format", "json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)["tables"][0]["rows"]
+def rows(rows_of, trace):
+    return rows_of(trace, "collective")
 
 
 def sizes(text):

@@ -2,11 +2,9 @@
 """Runs with different numbers of ranks side by side."""
 
 import json
-import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from busy import is_busy, unless
 from kineto import COMMUNICATION_STREAM, Kineto
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)"
@@ -89,70 +87,8 @@ def test_refused(stepscope, runs, tmp_path):
     assert "no steady-state steps" in stepscope("scaling", tmp_path / "none", status=None).stderr
 
 
-METERED = """
-import time, torch
-model = torch.nn.Linear(64, 8)
-optimizer = torch.optim.SGD(model.parameters(), lr=.1)
-for i in range(20):
-    optimizer.zero_grad()
-    model(torch.randn(16, 64)).sum().backward()
-    optimizer.step()
-    time.sleep(.1)
-"""
-
-
-def test_energy_of_nvml(stepscope, python, tmp_path):
-    """The growth of the device's counter, and of no other."""
-    pytest.importorskip("torch", reason="torch is not installed")
-    fakes = stepscope.path.parent / "tests" / "fakes"
-    if not (fakes / "libnvidia-ml.so.1").exists():
-        pytest.skip("the simulated NVML is not built")
-    (tmp_path / "train.py").write_text(METERED)
-    trace = tmp_path / "run.pftrace"
-    stepscope("record", "-q", "-o", trace, "--", sys.executable, tmp_path / "train.py",
-              env={"LD_LIBRARY_PATH": str(fakes)})
-    counters = json.loads(stepscope("report", trace, "--by", "counter", "-f", "json", "--num-rows", "all").stdout)
-    joules = [row["last"] - row["min"] for row in counters["tables"][0]["rows"] if row["name"] == "energy since start"]
-    rows, _ = rows_of(stepscope, trace)
-    assert joules and rows[0]["energy_wh"] == pytest.approx(sum(joules) / 3600) and sum(joules) > 0
-    text = stepscope("scaling", trace).stdout
-    assert f"{sum(joules) / 3600:.3f}" in text
-
-
-TRAINING = """
-import os, sys, torch
-import torch.distributed as dist
-torch.set_num_threads(1)
-torch.manual_seed(0)
-dist.init_process_group("gloo")
-ranks = dist.get_world_size()
-model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(
-    torch.nn.Linear(256, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10)))
-optimizer = torch.optim.SGD(model.parameters(), lr=.1)
-data = torch.utils.data.TensorDataset(torch.randn(64 // ranks * 25, 256), torch.randint(10, (64 // ranks * 25,)))
-for x, y in torch.utils.data.DataLoader(data, batch_size=64 // ranks):
-    optimizer.zero_grad()
-    torch.nn.functional.cross_entropy(model(x), y).backward()
-    optimizer.step()
-dist.destroy_process_group()
-"""
-
-
-def test_a_training_with_gloo(stepscope, python, tmp_path):
-    pytest.importorskip("torch", reason="torch is not installed")
-    (tmp_path / "train.py").write_text(TRAINING)
-    traces = []
-    for ranks in 1, 2, 4:
-        traces.append(tmp_path / f"{ranks}.pftrace")
-        done = None
-        for port in range(3):
-            done = stepscope("record", "-q", "-o", traces[-1], "--", sys.executable, "-m", "torch.distributed.run",
-                             f"--nproc-per-node={ranks}", "--master-port", str(29610 + 10 * port + ranks),
-                             tmp_path / "train.py", status=None, timeout=240)
-            if done.returncode == 0:
-                break
-        assert done.returncode == 0, done.stderr
-    rows, report = rows_of(stepscope, *traces)
+def test_a_training_with_gloo(stepscope, recordings):
+    rows, report = rows_of(stepscope, *(recordings(f"scaling_{ranks}").trace for ranks in (1, 2, 4)))
     assert [row["ranks"] for row in rows] == [1, 2, 4]
     assert report["speed_up_of"] == "samples"
     for row in rows:
@@ -162,5 +98,4 @@ def test_a_training_with_gloo(stepscope, python, tmp_path):
         assert row["efficiency_percent"] == pytest.approx(100 * row["speed_up"] / row["ranks"])
         assert 0 <= row["exposed_communication_percent"] < 100
         assert row["nodes"] == 1
-    with unless(is_busy()):
-        assert rows[2]["exposed_communication_percent"] > 1
+    assert rows[2]["exposed_communication_percent"] > 1
