@@ -37,3 +37,11 @@ for _name in ("clean", "no_workers", "slow_collate", "tiny_batches", "main_threa
               "gc_pauses", "host_sync", "checkpoint_stalls", "oversubscription", "memory_growth", "logging_in_the_loop",
               "warm_up", *FIXED):
     INPUTS[f"verdict_{_name}"] = fault(_name)
+
+
+# --- test_waits: trainings that wait, or do not, and for what -------------------------------------
+
+for _name in "Nothing", "GilInC", "GilInPython", "Prefetch", "Thread", "Process", "Network", "Sleep", "Disk":
+    INPUTS[f"waits_{_name}"] = Input(
+        program=("waits.py", "/var/tmp" if _name == "Disk" else "{run}", _name),  # a disk, not a tmpfs
+        options=("-r", 200, "--host-interval", 1, "--module-depth", 0, "--operators", "off"))

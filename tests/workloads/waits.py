@@ -167,7 +167,10 @@ class Disk(Wait):
         with open(path, "wb") as file:
             file.write(os.urandom(self.SIZE))
             os.fsync(file.fileno())
-        self.file = os.open(path, os.O_RDONLY | os.O_DIRECT)
+        try:
+            self.file = os.open(path, os.O_RDONLY | os.O_DIRECT)
+        finally:
+            os.unlink(path)
         self.block, self.at = mmap.mmap(-1, self.BLOCK), 0
         before = resource.getrusage(resource.RUSAGE_SELF).ru_inblock
         self.step(LEAST_SECONDS)
