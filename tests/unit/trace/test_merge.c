@@ -430,8 +430,19 @@ static void put_counts(struct ss_trace_writer *writer, uint64_t seconds, uint64_
 {
     const struct ss_trace_counts counts = {.source_ref = 1,
                                            .time_ns = START_NS + seconds * 1000000000,
+                                           .due = 2 * done,
                                            .done = done,
-                                           .lost = done / 10};
+                                           .skipped = 3 * done,
+                                           .late = 4 * done,
+                                           .seen = 5 * done,
+                                           .ok = 6 * done,
+                                           .partial = 7 * done,
+                                           .lost = done / 10,
+                                           .unchanged = 8 * done,
+                                           .dropped = 9 * done,
+                                           .retries = 10 * done,
+                                           .read_syscalls = 11 * done,
+                                           .processes_short = 12 * done};
     assert_int_equal(ss_trace_writer_counts(writer, &counts, NULL), SS_OK);
     assert_int_equal(ss_trace_writer_flush(writer, NULL), SS_OK);
 }
@@ -473,8 +484,20 @@ static void test_totals_of_sources_add_up(void **state)
     struct ss_error err = {0};
     assert_int_equal(ss_trace_merge(parts, PARTS, &options, &result, &err), SS_OK);
     assert_int_equal(ss_trace_read(out, &visitor, &last, NULL, &err), SS_OK);
-    assert_int_equal(last.done, 100 * (1 + 2 + 3 + 4 + 5));
-    assert_int_equal(last.lost, 10 * (1 + 2 + 3 + 4 + 5));
+    const uint64_t done = UINT64_C(100) * (1 + 2 + 3 + 4 + 5);
+    assert_int_equal(last.due, 2 * done);
+    assert_int_equal(last.done, done);
+    assert_int_equal(last.skipped, 3 * done);
+    assert_int_equal(last.late, 4 * done);
+    assert_int_equal(last.seen, 5 * done);
+    assert_int_equal(last.ok, 6 * done);
+    assert_int_equal(last.partial, 7 * done);
+    assert_int_equal(last.lost, done / 10);
+    assert_int_equal(last.unchanged, 8 * done);
+    assert_int_equal(last.dropped, 9 * done);
+    assert_int_equal(last.retries, 10 * done);
+    assert_int_equal(last.read_syscalls, 11 * done);
+    assert_int_equal(last.processes_short, 12 * done);
     assert_int_equal(last.time_ns, START_NS + UINT64_C(2000000000));
 }
 
