@@ -31,8 +31,9 @@ class Recordings(unittest.TestCase):
     def test_each_input_is_read_by_a_test(self):
         tests = "".join(path.read_text(encoding="utf-8") for path in
                         (RECORDINGS.parent / "recorded").glob("test_*.py"))
-        named = set(re.findall(r"recordings\(f?\"(\w+)", tests))
-        unread = [name for name in INPUTS if not any(name.startswith(one) for one in named)]
+        exact, begins = set(re.findall(r'"(\w+)"', tests)), set(re.findall(r'f"(\w+)\{', tests))
+        unread = [name for name in INPUTS
+                  if name not in exact and not any(name.startswith(one) for one in begins)]
         self.assertFalse(unread)
 
     def test_they_are_small(self):
