@@ -90,6 +90,14 @@ def test_memory_of_a_program_that_forks_and_closes_our_file(record, rows_of):
     assert len(said["files"]) == 1 and said["files"][0] >= 512  # out of the program's way
 
 
+def test_tokens_of_a_batch_without_its_padding(record, events_of):
+    said, trace = record("torch_padded.py", "mask", options=["-q"], env={"PYTHONWARNINGS": "error"})
+    values = {name: [value for event in events_of(trace) if event["ph"] == "C" and event["name"] == name
+                     for value in event["args"].values()] for name in ("batch examples", "batch tokens")}
+    assert values == {"batch examples": said["examples"], "batch tokens": said["tokens"]}
+    assert record.stderr == ""
+
+
 # --- operators: of this Python's PyTorch, the system's, and those of $STEPSCOPE_PYTHONS -----------
 
 

@@ -36,3 +36,10 @@ INPUTS["loops_ranks"] = Input(program=("torch_ranks.py", "{run}/store"), options
 for _name, _late in ("late_rank", ("--late",)), ("equal_ranks", ()):
     INPUTS[f"loops_{_name}"] = Input(program=("torch_late_rank.py", "--steps", 60, *_late),
                                      options=("-r", 20, *COLLECTIVES_ONLY[2:]))
+
+
+# --- test_tokens: four ranks, of which one has more tokens ----------------------------------------
+
+INPUTS["tokens_ranks"] = Input(
+    program=("trials/train.py", "--steps", 12, "--fault", "tokens", "--slow", 2), ranks=4,
+    options=COLLECTIVES_ONLY)

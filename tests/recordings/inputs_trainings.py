@@ -45,3 +45,10 @@ for _name in "Nothing", "GilInC", "GilInPython", "Prefetch", "Thread", "Process"
     INPUTS[f"waits_{_name}"] = Input(
         program=("waits.py", "/var/tmp" if _name == "Disk" else "{run}", _name),  # a disk, not a tmpfs
         options=("-r", 200, "--host-interval", 1, "--module-depth", 0, "--operators", "off"))
+
+
+# --- test_tokens: texts that are padded -----------------------------------------------------------
+
+for _name in "mask", "config", "plain", "floats", "pair", "images", "time_first":
+    INPUTS[f"tokens_{_name}"] = Input(program=("torch_padded.py", _name), options=STEPS_ONLY,
+                                      env={"PYTHONWARNINGS": "error"})

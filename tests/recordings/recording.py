@@ -22,6 +22,7 @@ ROOT = TESTS.parent
 STORE = HERE / "recorded"
 FACTS = STORE / "recorded.json"
 LARGEST_BYTES, LARGEST_TOTAL_BYTES = 100_000, 8_000_000
+BESIDE = "trials/", "corpus/"  # folders beside tests/workloads
 # Options of several ranks, whose import of PyTorch would be most of the samples.
 FEW_SAMPLES = "-r", 10, "--host-interval", 5
 
@@ -41,8 +42,9 @@ exit $status
 class Input:
     """How one recording is made.
 
-    program: a file or folder of tests/workloads or of examples/ ("examples/…"), with its arguments. In these and
-        in `env`, `{run}` is the folder it runs in, `{out}` the folder of `is_folder`.
+    program: a file or folder of tests/workloads, or a file of another folder ("examples/…", "trials/…",
+        "corpus/…"), with its arguments. In these and in `env`, `{run}` is the folder it runs in, `{out}` the
+        folder of `is_folder`.
     built: `program` is one of those that the build makes of tests/workloads.
     code: the text of a program instead of `program`.
     is_folder: what is stored is a folder. It has what `-o {out}/…` in `options` names or, without any
@@ -92,12 +94,15 @@ class Input:
         if path.is_dir() or self.program[0].startswith("examples/"):
             folder = path if path.is_dir() else path.parent
             return b"".join(one.read_bytes() for one in sorted(folder.glob("*.py")))
+        if self.program[0].startswith("corpus/"):
+            return path.read_bytes() + path.with_name("corpus.py").read_bytes()
         return (path.with_suffix(".c") if self.built else path).read_bytes()
 
 
 def file_of(program, workloads=TESTS / "workloads", examples=ROOT / "examples"):
-    return examples / program.removeprefix("examples/") if program.startswith("examples/") \
-        else workloads / program
+    if program.startswith("examples/"):
+        return examples / program.removeprefix("examples/")
+    return (workloads.parent if program.startswith(BESIDE) else workloads) / program
 
 
 @functools.lru_cache(None)
