@@ -258,6 +258,20 @@ static inline enum ss_status story_on_note(void *context, const struct ss_trace_
     return SS_OK;
 }
 
+static inline void story_close(struct recorded_story *story)
+{
+    struct ss_error err = {0};
+    ss_annotation_tracks_free(story->tracks);
+    ss_recorded_process_free(story->process, story->clock.now.monotonic_ns);
+    assert_int_equal(story->context.error.status, SS_OK);
+    ss_recording_finish(story->context.recording);
+    if (ss_recording_close(story->context.recording, &err) != SS_OK) {
+        fail_msg("%s", err.message);
+    }
+    ss_frame_table_free(story->context.frames);
+    ss_event_names_fini(&story->context.names);
+}
+
 /* Ends the recording, and reads it. */
 static inline void story_end(struct recorded_story *story)
 {
@@ -274,15 +288,7 @@ static inline void story_end(struct recorded_story *story)
                                                     .note = story_on_note};
     struct ss_error err = {0};
     struct ss_trace_summary summary;
-    ss_annotation_tracks_free(story->tracks);
-    ss_recorded_process_free(story->process, story->clock.now.monotonic_ns);
-    assert_int_equal(story->context.error.status, SS_OK);
-    ss_recording_finish(story->context.recording);
-    if (ss_recording_close(story->context.recording, &err) != SS_OK) {
-        fail_msg("%s", err.message);
-    }
-    ss_frame_table_free(story->context.frames);
-    ss_event_names_fini(&story->context.names);
+    story_close(story);
     if (ss_trace_read(story->path, &visitor, story, &summary, &err) != SS_OK) {
         fail_msg("%s", err.message);
     }
