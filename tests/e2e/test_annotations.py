@@ -251,6 +251,16 @@ def test_samples_carry_step_phase_and_range(stepscope, tools, tmp_path):
     assert not [key for key in seen if key[1] == "backward" and key[2] not in ("inner", "outer")]
 
 
+def test_samples_carry_the_step_from_the_first_mark_on(stepscope, python, package, tools, tmp_path):
+    """Nothing but a number is marked, once: no name, no thread that ends."""
+    code = "import stepscope, time; stepscope.step(5); time.sleep(0.5)"
+    path = tmp_path / "mark.pftrace"
+    stepscope("record", "-r", 200, "-o", path, "--", python, "-c", code,
+              env={"PYTHONPATH": str(package)})
+    labelled = sum(row["weight"] for row in Trace(tools, path).rows["sample"] if row["step"] == 5)
+    assert labelled >= 30
+
+
 MOST_THREAD_LOCAL_BYTES = 640
 
 

@@ -6,13 +6,11 @@ No device is needed: tests/workloads/memory_snapshots.py writes the snapshots. R
 devices lie in $STEPSCOPE_TRACES, or in shared/data/traces beside the repository."""
 
 import gzip
-import importlib.util
 import json
 import os
 import pathlib
 import pickle
 import pickletools
-import subprocess
 import sys
 
 import pytest
@@ -260,62 +258,6 @@ def test_cut_snapshot(stepscope, snapshot):
     path = snapshot(trained())
     path.write_bytes(path.read_bytes()[:5000])
     assert "the file ends within the pickle" in stepscope("report", path, status=3).stderr
-
-
-# --- PyTorch's own profiler
-
-PROFILE = """
-import sys, torch
-from torch.profiler import ProfilerActivity, profile
-
-model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 10))
-update = torch.optim.Adam(model.parameters())
-with profile(activities=[ProfilerActivity.CPU], profile_memory=True, record_shapes=True,
-             with_stack=True) as profiler:
-    for _ in range(3):
-        update.zero_grad()
-        model(torch.randn(64, 256)).sum().backward()
-        update.step()
-        profiler.step()
-profiler.export_memory_timeline(sys.argv[1] + "/sizes.json", device="cpu")
-profiler.export_memory_timeline(sys.argv[1] + "/events.raw.json.gz", device="cpu")
-profiler.export_chrome_trace(sys.argv[1] + "/trace.json")
-"""
-CATEGORIES = ["parameters", "optimizer state", "input", "temporaries", "activations", "gradients",
-              "autograd", "unknown"]
-
-
-@pytest.fixture(scope="module")
-def profile(tmp_path_factory):
-    if importlib.util.find_spec("torch") is None:
-        pytest.skip("PyTorch is not installed")
-    folder = tmp_path_factory.mktemp("profile")
-    subprocess.run([sys.executable, "-W", "ignore", "-c", PROFILE, folder], check=True,
-                   capture_output=True, timeout=300)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def sizes(profile):
-    """Bytes of each category at PyTorch's own peak."""
-    _, rows = json.loads((profile / "sizes.json").read_text())
-    return dict(zip(CATEGORIES, max(rows, key=sum)[1:]))
-
-
-@pytest.mark.parametrize("name", ["sizes.json", "events.raw.json.gz"])
-def test_memory_timeline(tables, profile, sizes, name):
-    memory = tables(profile / name, "memory")
-    assert memory["allocator"][0]["peak_bytes"] == sum(sizes.values())
-    rows = by(memory["allocation"], "category")
-    assert rows == {category: size for category, size in sizes.items() if size > 0}
-
-
-def test_categories_beside_those_of_pytorch(tables, profile, sizes):
-    """PyTorch knows its tensors, this knows phases and lifetimes: of what outlives a step, both say
-    the same. Of parameters, which the trace does not contain, only PyTorch knows."""
-    rows = by(tables(profile / "trace.json", "memory")["allocation"], "category")
-    assert rows["optimizer state"] == sizes["optimizer state"]
-    assert rows["gradients"] == sizes["gradients"]
 
 
 # --- recordings of real devices

@@ -47,21 +47,28 @@ def trace(mpi, program):
     return path
 
 
-def test_the_late_rank_is_named(stepscope, trace):
-    rows = {row["rank"]: row for row in rows_of(stepscope, trace, "rank")}
-    assert sorted(rows) == list(range(RANKS))
-    inflicted = {rank: row["inflicted_ns"] for rank, row in rows.items()}
-    assert max(inflicted, key=inflicted.get) == LATE
-    assert inflicted[LATE] > STEPS * 3 * 30e6
+def begins_of(stepscope, trace):
+    """{sequence: {begin: rank}} of the reductions of the steps, from the timeline."""
+    out = trace.with_suffix(".begins.json")
+    stepscope("export", trace, "--to", "chrome", "-o", out)
+    events = json.loads(out.read_text())["traceEvents"]
+    rank_of = {event["pid"]: int(event["args"]["name"].split()[1].rstrip(":")) for event in events
+               if event["name"] == "process_name" and event["args"]["name"].startswith("rank ")}
+    found = collections.defaultdict(dict)
+    for event in events:
+        if event["name"] == "MPI_Allreduce" and event["args"]["payload"] == 8000:
+            found[event["args"]["sequence"]][event["ts"]] = rank_of[event["pid"]]
+    return found
 
 
-def test_the_report_of_a_program_without_steps_opens_with_the_late_rank(stepscope, mpi, program):
-    path = mpi.folder / "late.pftrace"
-    mpi.record(path, *mpi.ranks(RANKS, program, 15, LATE, 60))
-    text = stepscope("report", path, status=None).stdout
-    assert f"{RANKS} ranks: rank {LATE} makes each other wait " in text
-    last, = re.findall(r"last in (\d+) of 15 collectives, waited ", text)
-    assert int(last) >= 12  # on a busy machine another one is late now and then
+def test_the_last_rank_of_each_collective_is_named(stepscope, trace):
+    """tests/recorded/test_mpi_late.py has what a late rank costs the others."""
+    assert sorted(row["rank"] for row in rows_of(stepscope, trace, "rank")) == list(range(RANKS))
+    begins = begins_of(stepscope, trace)
+    rows = [row for row in rows_of(stepscope, trace, "collective") if row["group"] == "world"]
+    assert len(rows) > STEPS
+    for row in rows[:STEPS]:
+        assert row["last_rank"] == begins[row["sequence"]][max(begins[row["sequence"]])], row
 
 
 def test_collectives_have_group_number_bytes_and_kind(stepscope, trace):
@@ -149,9 +156,7 @@ def test_a_rank_that_is_killed(stepscope, mpi, program):
     path = mpi.folder / "killed.pftrace"
     done = mpi.record(path, *mpi.ranks(2, program, 8, 1, 30, "kill"), status=None)
     assert done.returncode != 0
-    rows = [row for row in rows_of(stepscope, path, "collective") if row["group"] == "world"]
-    late = [row["last_rank"] for row in rows]
-    assert late.count(1) >= 4 > late.count(0), late  # on a busy machine the other one is late now and then
+    assert len([row for row in rows_of(stepscope, path, "collective") if row["group"] == "world"]) >= 5
 
 
 def test_runs_that_follow_each_other_are_not_mixed(stepscope, mpi, program):

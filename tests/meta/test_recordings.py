@@ -29,8 +29,8 @@ class Recordings(unittest.TestCase):
         self.assertFalse(set(recording.facts()) - set(INPUTS))
 
     def test_each_input_is_read_by_a_test(self):
-        tests = "".join(path.read_text(encoding="utf-8") for path in
-                        (RECORDINGS.parent / "recorded").glob("test_*.py"))
+        tests = "".join(path.read_text(encoding="utf-8") for folder in ("recorded", "e2e")
+                        for path in (RECORDINGS.parent / folder).glob("test_*.py"))
         exact, begins = set(re.findall(r'"(\w+)"', tests)), set(re.findall(r'f"(\w+)\{', tests))
         unread = [name for name in INPUTS
                   if name not in exact and not any(name.startswith(one) for one in begins)]

@@ -113,3 +113,25 @@ INPUTS["torch_profiler_late"] = profiled(steps="100:110")
 INPUTS["torch_profiler_schedule"] = Input(
     program=("torch_profiler_window.py",),
     options=(*EVERY_OPERATOR, "--schedule", "wait=1,warmup=1,active=2,repeat=2", "--torch-profiler"))
+
+
+# --- test_memory_timeline: files of PyTorch's own profiler ----------------------------------------
+
+MEMORY_PROFILE = """
+import sys, torch
+from torch.profiler import ProfilerActivity, profile
+
+model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 10))
+update = torch.optim.Adam(model.parameters())
+with profile(activities=[ProfilerActivity.CPU], profile_memory=True, record_shapes=True,
+             with_stack=True) as profiler:
+    for _ in range(3):
+        update.zero_grad()
+        model(torch.randn(64, 256)).sum().backward()
+        update.step()
+        profiler.step()
+profiler.export_memory_timeline(sys.argv[1] + "/sizes.json", device="cpu")
+profiler.export_memory_timeline(sys.argv[1] + "/events.raw.json.gz", device="cpu")
+profiler.export_chrome_trace(sys.argv[1] + "/trace.json.gz")
+"""
+INPUTS["memory_timeline_profile"] = Input(code=MEMORY_PROFILE, program=("{out}",), is_folder=True)

@@ -26,6 +26,7 @@ BESIDE = "trials/", "corpus/"  # folders beside tests/workloads
 # Options of several ranks, whose import of PyTorch would be most of the samples.
 FEW_SAMPLES = "-r", 10, "--host-interval", 5
 
+MPI = "mpich", "openmpi"
 # Starts a process for each rank in torchrun's environment, and waits for them.
 RANKS = """
 for rank in $(seq 0 $((WORLD_SIZE - 1))); do
@@ -52,7 +53,8 @@ class Input:
     device: options of tests/fakes/cuda/run: the program runs on the simulated device.
     package: the program imports stepscope, and finds the program `stepscope` in PATH.
     ranks: that many processes in torchrun's environment; 0: one process, without that.
-    launcher: "torchrun": it starts the ranks; "": a shell does, since torchrun imports PyTorch too.
+    launcher: "torchrun": it starts the ranks; "": a shell does, since torchrun imports PyTorch too;
+        "mpich", "openmpi": mpiexec does, and `program` is a file in C, which mpicc compiles.
     options: of `stepscope record`. env: of the program.
     needs: Python modules without which the program cannot run; "torch_cuda": a build of PyTorch for CUDA.
     status: the exit status of the program."""
@@ -78,6 +80,8 @@ class Input:
                 return "build of PyTorch for CUDA"
             if name != "torch_cuda" and importlib.util.find_spec(name) is None:
                 return f"module {name}"
+        if self.launcher in MPI and shutil.which(f"mpicc.{self.launcher}") is None:
+            return f"mpicc.{self.launcher}"
         return None if self.device is None or device_environment(()) else "headers of CUDA"
 
     def sources(self):
@@ -175,6 +179,11 @@ def command_of(one, place):
         return [place.stepscope.parent / "tests" / words[0], *words[1:]]
     else:
         words[0] = file_of(words[0], place.workloads, place.examples)
+    if one.launcher in MPI:
+        program = place.run / "program"
+        subprocess.run([f"mpicc.{one.launcher}", "-O1", "-w", words[0], "-o", program, "-lpthread", "-ldl"],
+                       check=True)
+        return [f"mpiexec.{one.launcher}", "-n", one.ranks, program, *words[1:]]
     if one.launcher == "torchrun":
         return [place.python, "-m", "torch.distributed.run", "--nproc-per-node", one.ranks, *words]
     if one.ranks:
