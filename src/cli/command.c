@@ -15,6 +15,7 @@
 #include "base/env.h"
 #include "base/terminal.h"
 #include "cli/command_help.h"
+#include "cli/suggestion.h"
 #include "view/text_cell.h"
 
 #define SS_COMMAND(name) extern const struct ss_command ss_command_##name;
@@ -99,6 +100,46 @@ static int row_of(const struct ss_command *command, int count, int value)
     return -1;
 }
 
+/* "--library-name, --library-substring": the options that begin so. */
+static size_t list_options(const struct ss_command *command, const char *prefix, size_t length,
+                           char *list, size_t size)
+{
+    size_t count = 0, used = 0;
+    for (const struct ss_option *option = command->options;
+         option->long_name != NULL || option->short_name != 0; option++) {
+        if (option->long_name != NULL && !option->hidden && used < size &&
+            strncmp(option->long_name, prefix, length) == 0) {
+            used += (size_t)snprintf(list + used, size - used, "%s--%s", count > 0 ? ", " : "",
+                                     option->long_name);
+            count++;
+        }
+    }
+    return count;
+}
+
+/* `word` is an option with two dashes, and maybe "=VALUE". */
+static int unknown_option(const struct ss_arguments *arguments, const char *word)
+{
+    char name[64], list[512] = "";
+    size_t length = strcspn(word + 2, "=");
+    snprintf(name, sizeof name, "%.*s", (int)length, word + 2);
+    if (list_options(arguments->command, word + 2, length, list, sizeof list) > 1) {
+        return ss_cli_usage(arguments, "option --%s may be %s", name, list);
+    }
+    struct ss_suggestion meant = {.word = name};
+    for (const struct ss_option *option = arguments->command->options;
+         option->long_name != NULL || option->short_name != 0; option++) {
+        if (option->long_name != NULL && !option->hidden) {
+            ss_suggestion_offer(&meant, option->long_name);
+        }
+    }
+    ss_suggestion_offer(&meant, "help");
+    if (meant.name != NULL) {
+        return ss_cli_usage(arguments, "unknown option --%s; did you mean --%s?", name, meant.name);
+    }
+    return ss_cli_usage(arguments, "unknown option %s", word);
+}
+
 static int bad_option(const struct ss_arguments *arguments, int code, char **argv)
 {
     const char *word = argv[optind - 1];
@@ -111,7 +152,7 @@ static int bad_option(const struct ss_arguments *arguments, int code, char **arg
     if (optopt >= LONG_VALUE) {
         return ss_cli_usage(arguments, "option %s takes no value", word);
     }
-    return ss_cli_usage(arguments, "unknown or ambiguous option %s", word);
+    return unknown_option(arguments, word);
 }
 
 static void add_positional(struct ss_arguments *arguments, char *text)
@@ -145,7 +186,7 @@ int ss_arguments_parse(const struct ss_command *command, int argc, char **argv,
         .counts = ss_alloc_zero((size_t)count + 1, sizeof *arguments->counts),
         .positional = ss_alloc_zero((size_t)argc + 1, sizeof *arguments->positional)};
     opterr = 0;
-    optind = 1;
+    optind = 0; /* forgets what the last command line was */
     int code, longest = -1;
     while ((code = getopt_long(argc, argv, shorts, longs, &longest)) != -1) {
         if (code == 1) {

@@ -4,8 +4,6 @@
 import re
 import subprocess
 
-import pytest
-
 
 def complete(script, *words):
     """What bash offers for the last of the words."""
@@ -36,17 +34,3 @@ def test_man_page_is_clean(stepscope, needs_tool):
                           check=False)
     assert done.returncode == 0
     assert done.stderr == ""
-
-
-@pytest.mark.parametrize("page", ["markdown", "man", "bash"])
-def test_full_output_device_is_an_error(stepscope, page):
-    with open("/dev/full", "w") as full:
-        done = subprocess.run([stepscope, "help", "--format", page], stdout=full,
-                              stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 4
-    assert "standard output" in done.stderr
-
-
-def test_hidden_options_are_accepted_but_not_shown(stepscope):
-    assert "--format" not in stepscope("help", "help").stdout
-    assert stepscope("help", "--format", "man", "doctor", status=2).stdout == ""

@@ -98,27 +98,3 @@ def test_dump(stepscope, python, source_dir):
         finally:
             running.kill()
     assert "=cmd|\ufffd" in text and "@thread\ufffd" in text and "=cmd|\ufffd" in plain
-
-
-def test_errors_and_warnings(stepscope, tmp_path):
-    evil = "\x1b[31mno\x07\rWARNING\nWARNING"
-    for arguments in (["report", evil], ["flame", evil], ["export", "--to", "raw", evil],
-                      ["info", evil], ["repair", evil, "-o", "x"], [evil], ["report", "--by", evil],
-                      ["record", "--", tmp_path / evil]):
-        assert b"WARNING" in check(on_terminal([stepscope, *arguments], cwd=tmp_path)).encode()
-
-
-def test_formulas_of_spreadsheets(stepscope, hostile, tmp_path):
-    def names(*options):
-        text = stepscope("report", "--by", "function", "--format", "csv", "--num-rows", "all",
-                         *options, hostile[0]).stdout
-        return [row["name"] for row in csv.DictReader(io.StringIO(text))]
-
-    assert any(name.startswith("'=cmd|") for name in names())
-    assert not [name for name in names() if name[:1] in tuple("=+-@\t\r")]
-    assert any(name.startswith("=cmd|") for name in names("--csv-formulas"))
-    raw = tmp_path / "raw.txt"
-    raw.write_text("".join(f"{sign}1+2 (a.py:1) 50\n" for sign in "=+-@"))
-    text = stepscope("report", "--by", "function", "--format", "csv", raw).stdout
-    assert sorted(row["name"][:2] for row in csv.DictReader(io.StringIO(text))) == \
-        ["'+", "'-", "'=", "'@"]
