@@ -282,8 +282,9 @@ static void add_warning(struct ss_trust *trust, const struct ss_trust_warning *w
 /* "No CUDA events collected.": something is missing in the file. */
 static bool says_missing(const char *text)
 {
-    static const char *const words[] = {"No ",     "not collected", "not supported", "lost",
-                                        "dropped", "missing",       "incomplete",    "failed"};
+    static const char *const words[] = {"No ",           "Not all",    "not collected",
+                                        "not supported", "lost",       "dropped",
+                                        "missing",       "incomplete", "failed"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strstr(text, words[i]) != NULL) {
             return true;

@@ -17,8 +17,10 @@
 static const struct ss_foreign_format formats[] = {
     {MAGIC("version https://git-lfs.github.com/"), .is_text = true,
      .description = "a pointer of Git LFS, not the file itself: git lfs pull"},
-    {MAGIC("\xff\xfe"), .description = "UTF-16 text: iconv -f UTF-16 -t UTF-8 makes UTF-8 of it"},
-    {MAGIC("\xfe\xff"), .description = "UTF-16 text: iconv -f UTF-16 -t UTF-8 makes UTF-8 of it"},
+    {MAGIC("\xff\xfe"), .is_wide = true,
+     .description = "UTF-16 text: iconv -f UTF-16 -t UTF-8 makes UTF-8 of it"},
+    {MAGIC("\xfe\xff"), .is_wide = true,
+     .description = "UTF-16 text: iconv -f UTF-16 -t UTF-8 makes UTF-8 of it"},
     {MAGIC("\n"), .contains = "/device:", .description = XSPACE},
     {MAGIC("\n"), .contains = "/host:", .description = XSPACE},
     {MAGIC("\x7f"
@@ -71,8 +73,8 @@ static bool matches(const struct ss_foreign_format *format, const char *head, si
     if (length < format->length || memcmp(head, format->magic, format->length) != 0) {
         return false;
     }
-    if (format->contains == NULL) {
-        return true;
+    if (format->contains == NULL) { /* a name may begin with any bytes, but has no NUL */
+        return !format->is_wide || memchr(head, '\0', length < 64 ? length : 64) != NULL;
     }
     bool is_message = format->magic[0] == '\n';
     return (!is_message || is_binary(head, length < 64 ? length : 64)) &&

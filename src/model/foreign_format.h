@@ -15,6 +15,7 @@ struct ss_foreign_format {
     const char *magic;
     size_t length;
     bool is_text;                  /* may follow white space, and a folded stack may begin so */
+    bool is_wide;                  /* text of 16 bits a character */
     const char *contains;          /* within the head, behind the magic; NULL: anything */
     const char *description;       /* what it is, and the way out */
     const char *command, *options; /* that convert the file, its path between them; NULL: none */

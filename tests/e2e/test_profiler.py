@@ -987,7 +987,7 @@ def test_options_of_torch(package, python):
                           env=package)
     assert done.stdout.splitlines() == [
         "TypeError torch takes True or False, not 1",
-        "ValueError operators takes \"auto\", \"all\" or \"off\", not 'some'",
+        "ValueError operators takes \"auto\", \"all\", \"collectives\" or \"off\", not 'some'",
         "ValueError module_depth is -2: it takes -1 to 1,000",
         "TypeError module_depth takes a number, or -1 for no modules, not True",
         "TypeError step_optimizer takes the name of a class, such as \"AdamW\", not 'A,B'",
