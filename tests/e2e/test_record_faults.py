@@ -2,6 +2,7 @@
 """Kill -9 of everything at random moments, signals, full disks, folders that vanish, crowds."""
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -9,6 +10,7 @@ import random
 import re
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -84,10 +86,10 @@ def rounds_of(config_rounds, long_rounds, request):
     return long_rounds if request.config.getoption("-m", "") == "long" else config_rounds
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_killed_recorder_leaves_program_status_and_file(recording, seed):
     run = recording()
-    time.sleep(random.Random(seed).uniform(0, 1.5))
+    time.sleep(random.Random(seed).uniform(0, 0.5))
     os.kill(run.recorder, signal.SIGKILL)
     run.assert_works_on()
     code, err = run.end()
@@ -95,10 +97,10 @@ def test_killed_recorder_leaves_program_status_and_file(recording, seed):
     assert "killed" in err and str(run.out) in err
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_killed_supervisor_leaves_program_and_recording(recording, stepscope, seed):
     run = recording()
-    time.sleep(random.Random(seed).uniform(0, 1.5))
+    time.sleep(random.Random(seed).uniform(0, 0.5))
     run.supervisor.kill()
     run.supervisor.wait()
     run.assert_works_on()
@@ -108,10 +110,10 @@ def test_killed_supervisor_leaves_program_and_recording(recording, stepscope, se
     assert run.info()["sealed"] is True
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_killed_program_leaves_a_complete_file(recording, seed):
     run = recording()
-    time.sleep(random.Random(seed).uniform(0, 1.5))
+    time.sleep(random.Random(seed).uniform(0, 0.5))
     os.kill(run.program, signal.SIGKILL)
     code, err = run.end()
     assert code == -signal.SIGKILL
@@ -253,7 +255,7 @@ def test_full_disk_ends_the_recording_only(recording, needs_root, tmp_path):
 def test_160_threads(stepscope, python, tmp_path):
     out = tmp_path / "t.pftrace"
     stepscope("record", "-o", out, "--", python, WORKLOADS / "crowd.py", "--threads", "160",
-              "--seconds", "3")
+              "--seconds", "1.5")
     facts = json.loads(stepscope("info", out, "--format", "json").stdout)["files"][0]
     names = json.dumps(facts)
     threads = facts["processes"][0]["threads"]
@@ -392,6 +394,44 @@ def test_a_thousand_kills_from_the_first_millisecond(stepscope, tmp_path):
     assert kill_many(stepscope, tmp_path, 1000) == []
 
 
+def facts(stepscope, trace):
+    return json.loads(stepscope("info", "--format", "json", trace).stdout)["files"][0]
+
+
+def wait_until_unlocked(path):
+    """The recorder is the program's ancestor, not our child: its end cannot be waited for."""
+    def has_no_lock():
+        with open(path, "r+b") as file:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+                return True
+        return False
+    until(has_no_lock, "the recorder outlives SIGKILL")
+
+
+def test_a_recording_that_is_killed_is_readable_to_the_last_unit(stepscope, tmp_path):
+    trace = tmp_path / "run.pftrace"
+    program = "while True: sum(range(100))\n"
+    child = subprocess.Popen([stepscope, "record", "-o", trace, "--", sys.executable, "-c", program],
+                             stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                             start_new_session=True)
+    try:
+        until(lambda: trace.exists() and trace.stat().st_size > 2000, "some units")
+        live = facts(stepscope, trace)
+        assert live["sealed"] is False and live["records"] > 0
+        done = stepscope("repair", trace, "-o", tmp_path / "x.pftrace", status=4)
+        assert "still being written" in done.stderr
+    finally:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+    wait_until_unlocked(trace)
+    dead = facts(stepscope, trace)
+    assert dead["state"] == "cut short"
+    assert dead["records"] >= live["records"] and dead["lost_bytes"] < 300_000
+    stepscope("repair", trace, "-o", tmp_path / "x.pftrace")
+    stepscope("info", "--check", tmp_path / "x.pftrace")
+
+
 # --- reasons that are true ------------------------------------------------------------------------
 
 def test_a_folder_that_is_renamed_meanwhile_is_the_reason(recording, tmp_path):
@@ -428,8 +468,8 @@ def test_a_program_that_ends_at_once_is_not_called_no_python(stepscope, tmp_path
     out = tmp_path / "t.pftrace"
     why = re.compile(r"the program ended after [0-9.]+ ms, before a sample of it could be taken")
     unsampled = 0
-    for _ in range(12):
-        done = stepscope("record", "-r", "20", "-o", out, "--", sys.executable, "-I", "-S", "-c", "",
+    for _ in range(12):  # a tick a second
+        done = stepscope("record", "-r", "1", "-o", out, "--", sys.executable, "-I", "-S", "-c", "",
                          status=None)
         report = stepscope("report", out, status=None)
         texts = done.stderr, report.stdout + report.stderr
@@ -486,9 +526,9 @@ def test_a_clock_that_is_set_back(stepscope, needs_tool, tmp_path):
     subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
     out = tmp_path / "t.pftrace"
     stepscope("record", "-q", "-o", out, "--", sys.executable, "-S", "-c",
-              "import time\nend = time.monotonic() + 3\nwhile time.monotonic() < end: sum(range(99))",
+              "import time\nend = time.monotonic() + 2\nwhile time.monotonic() < end: sum(range(99))",
               env={"LD_PRELOAD": str(library)})
     shown = stepscope("info", out).stdout
     assert "complete" in shown and "wall clock moved -3600" in shown, shown
     facts = json.loads(stepscope("info", out, "--format", "json").stdout)["files"][0]
-    assert 2 < facts["duration_s"] < 60 and facts["samples"] > 50, facts
+    assert 1 < facts["duration_s"] < 60 and facts["samples"] > 20, facts
