@@ -13,37 +13,14 @@ import pytest
 from perfetto_engine import BAD, query_new, query_old
 from test_rank_clocks import AHEAD_S, SECRET, check_namespaces, run_pings
 
-PROGRAM = """
-import threading, time
-
-def work(end):
-    while time.time() < end:
-        sum(range(500))
-
-end = time.time() + .7
-thread = threading.Thread(target=work, args=(end,), name="beside")
-thread.start()
-work(end)
-thread.join()
-"""
 RANKS = 3
 SLICES = "select count(*) from slice"
 PIDS = "select pid, count(distinct upid) from process where pid > 0 group by pid"
 
 
 @pytest.fixture(scope="module")
-def run(stepscope, python, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("merge")
-    (folder / "train.py").write_text(PROGRAM)
-    started = [subprocess.Popen(
-        [stepscope.path, "record", "-r", "50", "-o", folder / "run.stepscope", "--", python, folder / "train.py"],
-        env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(RANKS), "LOCAL_RANK": str(rank),
-             "LOCAL_WORLD_SIZE": str(RANKS)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for rank in range(RANKS)]
-    for process in started:
-        assert process.wait(timeout=60) == 0
-    return folder / "run.stepscope"
-
+def run(recordings):
+    return recordings("merge_run").trace / "run.stepscope"
 
 
 def contents(folder):

@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""stepscope info and stepscope repair: on the golden traces, on cut recordings, on hostile sizes."""
+"""stepscope info and stepscope repair: on the golden traces, on cut recordings, on hostile sizes.
+tests/e2e/test_record_faults.py has a recording that is killed."""
 
-import fcntl
 import json
 import os
 import resource
 import shutil
-import signal
-import struct
-import subprocess
-import sys
-import time
 
 import pytest
 
@@ -152,44 +147,6 @@ def test_repair_onto_a_full_device_says_so_and_leaves_the_device(stepscope, gold
     done = stepscope("repair", golden / "broken" / "cut.pftrace", "-o", "/dev/full", status=4)
     assert "No space left" in done.stderr
     assert os.path.exists("/dev/full")
-
-
-def wait_until_unlocked(path):
-    """The recorder is the program's ancestor, not our child: its end cannot be waited for."""
-    deadline = time.time() + 20
-    while time.time() < deadline:
-        with open(path, "r+b") as file:
-            try:
-                fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
-                return
-            except BlockingIOError:
-                time.sleep(0.05)
-    pytest.fail("the recorder outlives SIGKILL")
-
-
-def test_a_recording_that_is_killed_is_readable_to_the_last_unit(stepscope, tmp_path):
-    trace = tmp_path / "run.pftrace"
-    program = "import time\nend = time.time() + 30\nwhile time.time() < end: sum(range(100))\n"
-    child = subprocess.Popen([stepscope, "record", "-o", trace, "--", sys.executable, "-c", program],
-                             stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                             start_new_session=True)
-    try:
-        deadline = time.time() + 20
-        while not (trace.exists() and trace.stat().st_size > 2000) and time.time() < deadline:
-            time.sleep(0.1)
-        (live,) = facts(stepscope, trace)
-        assert live["sealed"] is False and live["records"] > 0
-        done = stepscope("repair", trace, "-o", tmp_path / "x.pftrace", status=4)
-        assert "still being written" in done.stderr
-    finally:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-    wait_until_unlocked(trace)
-    (dead,) = facts(stepscope, trace)
-    assert dead["state"] == "cut short"
-    assert dead["records"] >= live["records"] and dead["lost_bytes"] < 300_000
-    stepscope("repair", trace, "-o", tmp_path / "x.pftrace")
-    stepscope("info", "--check", tmp_path / "x.pftrace")
 
 
 def test_a_huge_sparse_file_takes_little_memory(stepscope, golden, tmp_path):

@@ -207,14 +207,9 @@ def test_chrome_export(stepscope, trace, tmp_path):
     assert values == {"host;memory used": 3, "host;disk sda;read": 3, "tokens": 3, "loss": 3}
 
 
-def test_chrome_arrows_stand_on_ranges(stepscope, golden, tmp_path):
+def test_chrome_arrows_stand_on_ranges(stepscope, recordings, tmp_path):
     """Viewers bind an arrow to the range around its time in its row."""
-    life = pathlib.Path(stepscope.path).resolve().parent / "tests" / "annotated_life"
-    if not life.exists():
-        pytest.skip(f"{life} is not there: built without tests")
-    stepscope("record", "-o", tmp_path / "run.pftrace", "--host-interval", "0", "--", life,
-              "everything", 5)
-    stepscope("export", tmp_path / "run.pftrace", "-o", tmp_path / "a.json")
+    stepscope("export", recordings("tracks_everything").trace, "-o", tmp_path / "a.json")
     events = json.loads((tmp_path / "a.json").read_text())["traceEvents"]
     slices = [e for e in events if e["ph"] == "X"]
     points = [e for e in events if e["ph"] in "stf"]

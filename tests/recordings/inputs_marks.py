@@ -86,3 +86,38 @@ sys.exit(max(rank.wait() for rank in ranks))
 """.format(training=TRAINING)
 INPUTS["perfetto_ui_ranks"] = Input(code=TWO_OF_THEM, package=True, options=FIGURES, needs=())
 INPUTS["perfetto_ui_device"] = Input(program=("cuda_program", 20), built=True, device=(), needs=())
+
+
+# --- test_tracks: all that a program can mark -----------------------------------------------------
+
+INPUTS["tracks_everything"] = Input(program=("annotated_life", "everything", 5), built=True, needs=(),
+                                    options=("--host-interval", 0))
+
+
+# --- test_merge: three ranks of one run, each with its recorder -----------------------------------
+
+BESIDE = """
+import threading, time
+
+def work(end):
+    while time.time() < end:
+        sum(range(500))
+
+end = time.time() + .7
+thread = threading.Thread(target=work, args=(end,), name="beside")
+thread.start()
+work(end)
+thread.join()
+"""
+THREE_RANKS = """
+import os, pathlib, subprocess, sys
+program = pathlib.Path(__file__).with_name("work.py")
+program.write_text({work!r})
+ranks = [subprocess.Popen(
+    ["stepscope", "record", "-q", "-r", "50", "--host-interval", "5", "-o", sys.argv[1] + "/run.stepscope", "--",
+     sys.executable, program],
+    env={{**os.environ, "RANK": str(rank), "WORLD_SIZE": "3", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "3"}})
+    for rank in range(3)]
+sys.exit(max(rank.wait() for rank in ranks))
+""".format(work=BESIDE)
+INPUTS["merge_run"] = Input(code=THREE_RANKS, program=("{out}",), package=True, is_folder=True, needs=())
