@@ -31,8 +31,12 @@ KINETO = {
         "04_kineto_samples/resnet50_num_workers_0.worker0.1623143566756.pt.trace.json.gz",
     "pytorch/v100_2020_list.json.gz":
         "04_kineto_samples/resnet50_num_workers_0.worker0.2020-list.pt.trace.json.gz"}
-PEERS = {**KINETO, "pytorch/dlrm_8_ranks.tar.gz": "01_param_dlrm_8rank/dlrm_kineto.tar.gz",
-         "ncu/scale_rows.csv": "07_nsightful/copy_blocked.csv"}
+NSYS = {"nsys/two_gpus_after.sqlite": "05_nsys_ai/mfu_2gpu_after.sqlite",
+        "nsys/two_gpus_before.sqlite": "05_nsys_ai/mfu_2gpu_before.sqlite",
+        "nsys/power_iteration.sqlite": "07_nsightful/power_iteration__baseline.sqlite"}
+PEERS = {**KINETO, **NSYS, "pytorch/dlrm_8_ranks.tar.gz": "01_param_dlrm_8rank/dlrm_kineto.tar.gz",
+         "ncu/scale_rows.csv": "07_nsightful/copy_blocked.csv",
+         "py-spy/train_bpe.speedscope.json": "09_pyspy/profile.speedscope.json"}
 # What facts.json of the recordings outside leaves out, from their own text.
 ALSO_KNOWN = {"07_nsightful/copy_blocked.csv": {
     "compute_pct": 1.30, "l1_pct": 18.29, "l2_pct": 8.38, "theoretical_pct": 100, "registers": 32,
@@ -77,17 +81,23 @@ def own(name):
     return Trace(OWN, found)
 
 
-def each(names, **marks):
-    """Parameters for pytest: the own files, and their peers where these are. A name is one of PEERS; marks:
-    {own name: marks} of those outside."""
+def each(names, long=()):
+    """Parameters for pytest: the own files, and their peers where these are. The peers of own files in `long`
+    are for `make check-long`."""
     names = [own(name).name for name in ([names] if isinstance(names, str) else names)]
     found = [pytest.param(Trace(OWN, name), id=pathlib.PurePath(name).name.partition(".")[0]) for name in names]
     for name in names:
         peer = Trace(OUTSIDE, PEERS[name])
         if peer.path.exists():
-            found.append(pytest.param(peer, marks=[pytest.mark.outside, *marks.get("also", {}).get(name, ())],
-                                      id=peer.name))
+            marks = [pytest.mark.outside] + [pytest.mark.long] * any(one in name for one in long)
+            found.append(pytest.param(peer, marks=marks, id=peer.name))
     return found
+
+
+def folders():
+    """The own folder, and the one outside where it is."""
+    return [pytest.param(OWN, id="own")] + [
+        pytest.param(OUTSIDE, marks=pytest.mark.outside, id="outside")] * (OUTSIDE / "facts.json").exists()
 
 
 @functools.cache

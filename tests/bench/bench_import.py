@@ -15,7 +15,7 @@ import tempfile
 
 STEPSCOPE = os.environ["STEPSCOPE"]
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path.insert(0, str(HERE.parent))
 import kineto_files  # noqa: E402
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))

@@ -21,7 +21,6 @@ import tempfile
 import table_recordings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDER = "08_bytedance_straggler"
 KINDS = {"forward-compute": "forward", "backward-compute": "backward"}
 
 GAPS = ("theirs drops the time between operations, in which nothing was recorded (launch delays); "
@@ -90,13 +89,14 @@ def mean_beyond_median_percent(table, stages, step_s):
 
 def compare(program, traces, name):
     """(quantity, ours, published, largest difference, why they differ)"""
-    published = json.loads((traces / FOLDER / f"result-{name}.json").read_text())
+    table = next(traces.rglob(f"trace-{name}.parquet"))
+    published = json.loads((table.parent / f"result-{name}.json").read_text())
     meta = published["job_meta"]
     base, ideal = published["step_t_base"], published["step_t_noblk"]
     compact = published["step_t_nodelay"]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        table_recordings.straggler_ranks(traces / FOLDER / f"trace-{name}.parquet", folder)
+        table_recordings.straggler_ranks(table, folder)
         reader = Reader(program, folder)
         lengths = longest(reader.rows("step"))
         opening = reader.report()["ranks"]
@@ -123,7 +123,7 @@ def compare(program, traces, name):
     yield "rank that falls behind, by stages of a step: its stage", delayed["rank"] // per_stage, \
         int(worst(published, "stage")), 0, ""
     theirs = 100 * (1 - statistics.fmean(ideal.values()) / without_gaps)
-    by_mean = mean_beyond_median_percent(traces / FOLDER / f"trace-{name}.parquet", meta["pp_size"], mean)
+    by_mean = mean_beyond_median_percent(table, meta["pp_size"], mean)
     reason = f"{MEDIAN}. In a pipeline, the mean alone is {by_mean:.1f} points"
     yield "saved, all ranks alike, %", saved_percent(what_if, "every rank as fast as the median"), \
         theirs, by_mean + 2, reason

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 
 import pytest
+from foreign import each
 from kineto import Kineto
 
 
@@ -209,17 +210,17 @@ def test_other_operators(recordings, diff_of):
                for row in table_of(modules, "module"))
 
 
-TRACES = pathlib.Path(os.environ.get("STEPSCOPE_TRACES") or
-                      pathlib.Path(__file__).resolve().parents[3] / "shared/data/traces") / "02_hta"
+# Own files of PyTorch's profiler with each other, and their peers.
+PAIRS = [pytest.param((one.values[0], other.values[0]), marks=one.marks, id=one.id)
+         for one, other in zip(each("a100_stacks_rank3"), each("v100_graphs_stacks_rank1"), strict=True)]
 
 
-@pytest.mark.skipif(not TRACES.exists(), reason="no recorded traces of devices here")
-def test_kernels_of_real_devices(stepscope, diff_of, rows_of):
-    traces = [TRACES / f"trace_diff_{name}.json.gz" for name in ("control", "test")]
+@pytest.mark.parametrize("traces", PAIRS)
+def test_kernels_of_devices(stepscope, diff_of, rows_of, traces):
     own = [{row["name"]: row["step_ns"] for row in rows_of(trace, "kernel")} for trace in traces]
     found = diff_of("--by", "kernel", "--num-rows", "all", *traces)
     rows = table_of(found, "kernel")
-    assert len(rows) > 100
+    assert len(rows) == len({*own[0], *own[1]}) > 20
     for row in rows:
         sides = [own[side].get(row["name"]) for side in (0, 1)]
         assert [row["a_ns"], row["b_ns"]] == sides

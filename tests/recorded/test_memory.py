@@ -2,30 +2,23 @@
 """Memory by allocation: snapshots and timelines of PyTorch's memory, and traces with [memory] events,
 beside figures that are computed here from the same files.
 
-No device is needed: tests/workloads/memory_snapshots.py writes the snapshots. Recordings of real
-devices lie in $STEPSCOPE_TRACES, or in shared/data/traces beside the repository."""
+No device is needed: tests/workloads/memory_snapshots.py writes the snapshots, and foreign.py names the
+traces."""
 
 import gzip
 import json
-import os
 import pathlib
 import pickle
 import pickletools
 import sys
 
 import pytest
+from foreign import each
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "workloads"))
 
 import memory_snapshots as torch_memory  # noqa: E402
-
-TRACES = pathlib.Path(os.environ.get("STEPSCOPE_TRACES") or ROOT.parent / "shared/data/traces")
-RECORDED = {
-    "02_hta/df_index_resolver_rank1.json.gz": 28010,
-    "04_kineto_samples/resnet50_num_workers_0.worker0.1623143566756.pt.trace.json.gz": 12838,
-}
-
 
 @pytest.fixture
 def tables(stepscope):
@@ -260,7 +253,7 @@ def test_cut_snapshot(stepscope, snapshot):
     assert "the file ends within the pickle" in stepscope("report", path, status=3).stderr
 
 
-# --- recordings of real devices
+# --- allocations of devices in traces
 
 def events_of(path):
     """[memory] events in order of time: (device or -1, time in ns, bytes, arguments)."""
@@ -304,14 +297,11 @@ class Totals:
         return max(before + [total for time, total in self.points if begin < time < end])
 
 
-@pytest.mark.parametrize("name", RECORDED)
-def test_recorded_memory(tables, name):
-    path = TRACES / name
-    if not path.exists():
-        pytest.skip(f"no recorded traces of devices here: {path}")
-    events, steps = events_of(path)
-    assert len(events) == RECORDED[name]
-    memory = tables(path, "memory")
+@pytest.mark.parametrize("trace", each(["v100_two_ranks_rank1", "v100_2021_resnet"]))
+def test_recorded_memory(tables, trace):
+    events, steps = events_of(trace)
+    assert len(events) == trace.facts["memory_events"] > 100
+    memory = tables(trace, "memory")
     for pool in memory["allocator"]:
         device = -1 if pool["device"] == "host" else int(pool["device"].split()[1])
         totals = Totals(events, device)
@@ -326,12 +316,10 @@ def test_recorded_memory(tables, name):
         assert peaks == {step: totals.peak_in(*times) for step, times in steps.items()}
 
 
-def test_recorded_lifetimes(tables):
+@pytest.mark.parametrize("trace", each("v100_two_ranks_rank1"))
+def test_recorded_lifetimes(tables, trace):
     """Pairs of one address, one after the other: what is alive at the peak, and for how long."""
-    path = TRACES / "02_hta/df_index_resolver_rank1.json.gz"
-    if not path.exists():
-        pytest.skip(f"no recorded traces of devices here: {path}")
-    events = [event for event in events_of(path)[0] if event[0] == 1]
+    events = [event for event in events_of(trace)[0] if event[0] == 1]
     open_at, lives = {}, []
     for number, (_, time, size, arguments) in enumerate(events, 1):
         if size > 0:
@@ -342,7 +330,7 @@ def test_recorded_lifetimes(tables):
     totals = Totals(events, 1)
     peak = [total for _, total in totals.points].index(totals.peak())
     alive = [size for begin, _, size, end, _ in lives if begin <= peak < end]
-    rows = [row for row in tables(path, "allocation")["allocation"] if row["device"] == "GPU 1"]
+    rows = [row for row in tables(trace, "allocation")["allocation"] if row["device"] == "GPU 1"]
     assert sum(row["peak_count"] or 0 for row in rows) == len(alive)
     assert max(row["largest_bytes"] or 0 for row in rows) == max(alive)
     known = {row["category"]: row["peak_bytes"] for row in rows}

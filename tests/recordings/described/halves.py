@@ -7,12 +7,9 @@ import gzip
 import json
 import pathlib
 import re
-import subprocess
-import sys
 import tempfile
 
 HALVES = pathlib.Path(__file__).resolve().parent / "halves"
-SHAPES = HALVES.parents[1] / "foreign/pytorch/torch_cpu_shapes.json.gz"
 OPERATOR, ANNOTATION, FRAME, MEMORY = "operator", "annotation", "frame", "memory"
 KINDS = {"cpu_op": OPERATOR, "user_annotation": ANNOTATION, "python_function": FRAME,
          "cpu_instant_event": MEMORY}
@@ -103,24 +100,9 @@ def record(name, make):
     found = _tree(step, events)
     _without_bare_frames(found)
     text = json.dumps({"torch": torch.__version__, "step": found.packed()}, separators=(",", ":"))
-    text = re.sub(r"programs\.py\((\d+)\)", r"train.py(\1)", text)
+    text = re.sub(r"[\w/]*programs\.py\((\d+)\)", r"train.py(\1)", text)
     HALVES.mkdir(exist_ok=True)
     (HALVES / f"{name}.json.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-
-
-def record_flops():
-    """Runs tests/workloads/torch_shapes.py: stores its trace as it is, and the FLOPs that PyTorch counts."""
-    program = HALVES.parents[2] / "workloads/torch_shapes.py"
-    with tempfile.TemporaryDirectory() as folder:
-        trace = pathlib.Path(folder, "trace.json")
-        subprocess.run([sys.executable, program, trace, HALVES / "torch_flops.json"], check=True)
-        content = json.loads(trace.read_text("utf-8")) | {"host_name": "node", "traceName": "trace.json"}
-    SHAPES.write_bytes(gzip.compress(json.dumps(content).encode(), 9, mtime=0))
-
-
-def flops_of_torch():
-    """(the file of record_flops(), FLOPs by operator)"""
-    return SHAPES.read_bytes(), json.loads((HALVES / "torch_flops.json").read_text())
 
 
 def step_of(name):

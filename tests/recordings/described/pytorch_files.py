@@ -9,13 +9,14 @@ import tarfile
 
 from . import facts, trees
 from .devices import A100, A100_40, B200, MI300X, V100, V100_16, Launch
-from .halves import ANNOTATION, FRAME, OPERATOR, Node, flops_of_torch, step_of
+from .halves import ANNOTATION, FRAME, OPERATOR, Node, step_of
 from .kineto import Kineto, Style, packed
 from .kineto_old import Kineto2020, Kineto2021
 from .run import Run, drive
 
 US, S = 1000, 1_000_000_000
 BASE_NS = 1_767_189_312 * S
+FIRST_ADDRESS = 139_926_520_725_504
 
 
 def plain_launches(count, names):
@@ -57,15 +58,25 @@ def play(run, tree, numbers, before=()):
 
 
 def settle_memory(run, balanced):
-    """What is allocated after each event. balanced: without what is freed or allocated only."""
+    """What is allocated after each event. balanced: without what is freed or allocated only, and with an
+    address of its own for each allocation, as long as it lives."""
     if balanced:
-        open_ones, kept = {}, []
+        open_ones, pairs = {}, []
         for one in run.allocations:
             if one.size > 0:
                 open_ones.setdefault(one.address, []).append(one)
             elif open_ones.get(one.address):
-                kept += [open_ones[one.address].pop(), one]
-        run.allocations = sorted(kept, key=lambda one: one.at)
+                pairs.append((open_ones[one.address].pop(), one))
+        free, fresh = {}, FIRST_ADDRESS
+        for begin, end in sorted(pairs, key=lambda pair: pair[0].at):
+            known = free.setdefault((begin.size, begin.on_device), [])
+            reused = next((one for one in known if one[0] < begin.at), None)
+            address = reused[1] if reused else fresh
+            fresh += 0 if reused else -(-begin.size // 512) * 512
+            known[:] = [one for one in known if one is not reused] + [(end.at, address)]
+            begin.address = end.address = address
+            end.on_device, end.size = begin.on_device, -begin.size
+        run.allocations = sorted((one for pair in pairs for one in pair), key=lambda one: one.at)
     totals = {True: run.allocated, False: 0}
     for one in run.allocations:
         totals[one.on_device] += one.size
@@ -159,12 +170,13 @@ def a100_stacks():
     run = Run(A100_40, 15, rank=3, world=8, number=3, pid=311393, start_ns=1_661_203_462_584_767 * US, tick_ns=US,
               side={"all_to_all": 21, "allreduce": 20, "memcpy": 22}, external_is_correlation=True,
               correlation=1869554)
-    return single("a100_stacks_rank3", run, ranker_of(8, 3), (1009, 1010), stacks_style(8, 3, 8), writer=Kineto2022)
+    return single("a100_stacks_rank3", run, ranker_of(8, 3), range(1009, 1014), stacks_style(8, 3, 8), writer=Kineto2022)
 
 
 def ranker_of(world, rank):
-    tree = trees.after(step_of("train_ranker"), "aten::embedding_bag", 2, lambda i:
-                       trees.collective_node("all_to_all", 500_000, "0", world, rank, 80 * US))
+    tree = thinned(without(step_of("train_ranker"), "aten::item", "aten::sub_"))
+    trees.after(tree, "aten::embedding_bag", 2, lambda i:
+                trees.collective_node("all_to_all", 500_000, "0", world, rank, 80 * US))
     return trees.after(tree, "torch::autograd::AccumulateGrad", 1, lambda i:
                        trees.collective_node("allreduce", 90_000, "0", world, rank, 40 * US))
 
@@ -175,7 +187,7 @@ def v100_graphs_stacks():
               side={"all_to_all": 15, "allreduce": 14, "memcpy": 16}, external_is_correlation=True,
               correlation=1930403, overlaps=.05)
     tree = graphed(ranker_of(2, 1), "## graph_replay ##", plain_launches(60, [*TRITON, "volta_sgemm_128x64_nn"]))
-    return single("v100_graphs_stacks_rank1", run, tree, (1009, 1010), stacks_style(2, 1, 2), writer=Kineto2022,
+    return single("v100_graphs_stacks_rank1", run, tree, range(1009, 1014), stacks_style(2, 1, 2), writer=Kineto2022,
                   before=plain_launches(30, ["volta_sgemm_128x64_nn"]))
 
 
@@ -272,9 +284,9 @@ class Annotated(Kineto):
 
     def frame(self):
         super().frame()
+        (_, begin, end), = self.run.steps
         self.add(ph="X", cat="user_annotation", name="execute_diffusion_1_256x256", pid=self.run.pid,
-                 tid=self.run.pid, ts=self.at(self.run.start + 900 * US),
-                 dur=self.time(self.run.at - self.run.start - 1000 * US))
+                 tid=self.run.pid, ts=self.at(begin + 100), dur=self.time(end - begin - 200))
 
 
 def mi300x_draw():
@@ -307,14 +319,6 @@ def v100_2020():
     return single("v100_2020_list", run, old_tree(), (5, 6, 7), Style(2020), writer=Kineto2020,
                   before=plain_launches(60, ["volta_sgemm_128x64_nn", "void cudnn::cnn::wgrad_alg0_engine<float, 128, "
                                              "6, 7, 3, 3, 5, false, 512>(int, int, int, float const*)"]))
-
-
-# --- no device ---
-
-def torch_cpu_shapes():
-    """What PyTorch recorded on a CPU, as it is, beside the FLOPs that it counts itself."""
-    content, counts = flops_of_torch()
-    return {"pytorch/torch_cpu_shapes.json.gz": (content, {"flops": counts})}
 
 
 # --- several ranks -------------------------------------------------------------------------------
@@ -356,4 +360,4 @@ def dlrm_ranks():
 
 FILES = (v100_two_ranks, a100_process_groups, a100_graphs, v100_absolute, a100_stacks, v100_graphs_stacks,
          b200_generate, mi300x_checkpoint, mi300x_compiled, mi300x_decode_graph, mi300x_draw, v100_2021, v100_2020,
-         torch_cpu_shapes, dlrm_ranks)
+         dlrm_ranks)

@@ -106,8 +106,7 @@ class Run:
         self.at, self.start = start_ns, start_ns
         self.spans, self.calls, self.works, self.allocations, self.steps = [], [], [], [], []
         self.correlation, self.external_is_correlation = correlation, external_is_correlation
-        self.ids, self.sequences, self.addresses = 0, 0, {}
-        self.allocated, self.free = allocated, {}
+        self.ids, self.sequences, self.allocated = 0, 0, allocated
         self.unsolved, self.last, self.orders = [], {}, {}
 
     # --- the host ---
@@ -261,14 +260,8 @@ class Run:
         on_device = not any("DataLoader" in span.name or span.name.startswith("Optimizer.") for span in around)
         size, where = node.args["Bytes"], node.args["Addr"]
         self.take(100, 400)
-        if size > 0:
-            pool = self.free.get(size, [])
-            self.addresses[where] = pool.pop() if pool else 139926520725504 + 512 * len(self.allocations) * 64
-        elif where in self.addresses:
-            self.free.setdefault(-size, []).append(self.addresses[where])
-        address = self.addresses.get(where, 0)
         rounded = -(-abs(size) // 512) * 512 * (1 if size > 0 else -1) if on_device else size
-        self.allocations.append(Allocation(thread, self.at, rounded, address, on_device))
+        self.allocations.append(Allocation(thread, self.at, rounded, where, on_device))
 
     # --- the device ---
 

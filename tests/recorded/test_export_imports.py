@@ -5,17 +5,14 @@ Perfetto's own reader."""
 import collections
 import json
 import os
-import pathlib
 import subprocess
 
 import kineto_files
 import pytest
+from foreign import each
 
 from test_other_clocks import S, WALL, nsys, perfetto
 from test_other_tools import speedscope_file
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-TRACES = pathlib.Path(os.environ.get("STEPSCOPE_TRACES") or ROOT.parent / "shared/data/traces")
 
 
 @pytest.fixture
@@ -133,9 +130,8 @@ def test_perfetto_reads_it(export, tmp_path):
     assert (slices["aten::add"], slices["kernel 0"], slices["kernel 1"]) == (50_000, 20_500, 20_500)
 
 
-@pytest.mark.skipif(not (TRACES / "facts.json").exists(), reason="no recorded traces of devices here")
-def test_a_recording_of_real_devices_comes_back(export, table):
-    file = TRACES / "05_nsys_ai/mfu_2gpu_after.sqlite"
+@pytest.mark.parametrize("file", each("nsys/two_gpus_after.sqlite"))
+def test_an_export_of_nsight_systems_comes_back(export, table, file):
     copy = export(file)
     for by in ("kernel", "api", "gpu", "stream", "range"):
         assert table(copy, by, *KEYS[by]) == table(file, by, *KEYS[by])
@@ -186,16 +182,10 @@ def test_groups_of_collectives_are_copied(stepscope, tmp_path, export):
     assert back(stepscope, copy, tmp_path / "back.json") == kineto_files.rows(kineto_files.loose(path))
 
 
-@pytest.mark.parametrize("name", [None, "02_hta/nccl_data.json.gz", "03_tracelens/mi300x_vllm_decode_hipgraph.json.gz",
-                                  "03_tracelens/mi300x_torch_compile_triton.json.gz"])
-def test_files_of_kineto_return_as_they_were(stepscope, tmp_path, export, name):
+@pytest.mark.parametrize("trace", [None, *each(["a100_process_groups_rank0", "mi300x_decode_graph", "mi300x_compiled"])])
+def test_files_of_kineto_return_as_they_were(stepscope, tmp_path, export, trace):
     """Kineto's form → a trace → Kineto's form: the same events with the same arguments."""
-    if name is None:
-        path = kineto_files.File(rank=1).write(tmp_path / "rank1.pt.trace.json")
-    elif (TRACES / name).exists():
-        path = TRACES / name
-    else:
-        pytest.skip("no recorded traces of devices here")
+    path = trace or kineto_files.File(rank=1).write(tmp_path / "rank1.pt.trace.json")
     before = collections.Counter()
     after = collections.Counter()
     for row, count in kineto_files.rows(kineto_files.loose(path)).items():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Device time by the code that launched it: operators, modules, phases, lines of Python, flame graphs.
-Of a trace that is written here, computed by hand; of recordings of real devices, beside a computation
+Of a trace that is written here, computed by hand; of files of devices (foreign.py), beside a computation
 over their own text."""
 
 import collections
@@ -10,17 +10,11 @@ import functools
 import gzip
 import io
 import json
-import os
-import pathlib
 import re
 
 import pytest
+from foreign import KINETO, each
 from kineto import PID, Kineto
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-TRACES = pathlib.Path(os.environ.get("STEPSCOPE_TRACES") or ROOT.parent / "shared/data/traces")
-RECORDED = [path.relative_to(TRACES).as_posix() for path in sorted(TRACES.glob("0[234]*/*.json.gz"))]
-of_recordings = pytest.mark.skipif(not RECORDED, reason="no recorded traces of devices here")
 
 STEPS, STEP, AUTOGRAD = 5, 10000, 4001
 GEMM = "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128>(Params)"
@@ -272,7 +266,7 @@ def test_a_part_of_the_time_adds_up_too(rows_of, trace):
     assert sum(row["device_self_ns"] for row in rows.values()) == works > 0
 
 
-# --- recordings of real devices, beside a computation over their text ------------------------------
+# --- files of devices, beside a computation over their text ------------------------------
 
 CALLS = {"cuda_runtime", "cuda_driver", "Runtime"}
 OPERATORS = {"cpu_op", "Operator", "user_annotation", "cpu_instant_event"}
@@ -282,7 +276,7 @@ WORK = {"kernel", "Kernel", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset"}
 @functools.lru_cache(maxsize=1)
 def events_of(path):
     """Those that matter here, with "begin" and "end" in ns, exact: a double has no room for them."""
-    content = json.loads(gzip.decompress((TRACES / path).read_bytes()).decode("utf-8", "replace"),
+    content = json.loads(gzip.decompress(path.path.read_bytes()).decode("utf-8", "replace"),
                          strict=False, parse_float=str)
     events = [event for event in (content if isinstance(content, list) else content["traceEvents"])
               if event.get("ph") == "X" and event.get("cat") in CALLS | OPERATORS | WORK]
@@ -356,32 +350,28 @@ def check_operators(rows, events):
     assert +found == +known
 
 
-@of_recordings
-@pytest.mark.parametrize("path", RECORDED)
-def test_recordings(stepscope, rows_of, path):
+@pytest.mark.parametrize("trace", each(KINETO))
+def test_recordings(stepscope, rows_of, trace):
     """Each operator has what the file's text says, and everything adds up to the whole."""
-    events = events_of(path)
+    events = events_of(trace)
     whole = sum(time_of(event) for event in events if event["cat"] in WORK)
-    operators = rows_of(TRACES / path, "op")
+    operators = rows_of(trace, "op")
     check_operators(operators, events)
     assert sum(row["device_self_ns"] for row in operators) == whole
-    assert sum(row["total_ns"] for row in rows_of(TRACES / path, "kernel-line")) == whole
-    assert sum(folded_of(stepscope, TRACES / path).values()) == whole
-    averages = rows_of(TRACES / path, "op", "--columns", "key_averages")
+    assert sum(row["total_ns"] for row in rows_of(trace, "kernel-line")) == whole
+    assert sum(folded_of(stepscope, trace).values()) == whole
+    averages = rows_of(trace, "op", "--columns", "key_averages")
     assert round(1000 * sum(row["self_device_time_total"] for row in averages
                             if row["device_type"] == "CUDA")) == whole
-    modules = rows_of(TRACES / path, "module")
+    modules = rows_of(trace, "module")
     assert not modules or whole == sum(
         row["device_self_ns"] + row["device_backward_self_ns"] for row in modules)
 
 
-WITH_STACKS = "04_kineto_samples/resnet50_num_workers_0.worker0.1623143566756.pt.trace.json.gz"
-
-
-@of_recordings
-def test_lines_of_a_recording(rows_of):
+@pytest.mark.parametrize("trace", each("v100_2021_resnet"))
+def test_lines_of_a_recording(rows_of, trace):
     """Of what forward launched: the innermost frame of the program's in the stack of the operator."""
-    events = events_of(WITH_STACKS)
+    events = events_of(trace)
     pairs = launches_of(events)
     around = operators_around(events, [call for _, call in pairs if call])
     known = collections.Counter()
@@ -395,5 +385,5 @@ def test_lines_of_a_recording(rows_of):
         name = "(no line known)" if own is None else re.sub(r"\((\d+)\): ", r":\1 ", own)
         known[name] += time_of(work)
     found = {line_of(row): row["total_ns"] - row["backward_ns"]
-             for row in rows_of(TRACES / WITH_STACKS, "kernel-line")}
-    assert +collections.Counter(found) == +known and len(known) >= 5
+             for row in rows_of(trace, "kernel-line")}
+    assert +collections.Counter(found) == +known and len(known) >= (4 if trace.is_own else 5)

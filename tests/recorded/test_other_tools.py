@@ -1,26 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of other tools as inputs of report, flame and export: small ones written here, and recorded
-ones where they exist (tests/e2e/test_recorded_traces.py says where)."""
+"""Files of other tools as inputs of report, flame and export: small ones written here, and those that
+foreign.py names."""
 
 import collections
 import gzip
 import json
-import os
-import pathlib
 import zlib
 
 import pytest
+from foreign import ROOT, each
+from foreign import rows as rows_of
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-TRACES = pathlib.Path(os.environ.get("STEPSCOPE_TRACES") or ROOT.parent / "shared/data/traces")
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
-
-
-def recorded(path):
-    file = TRACES / path
-    if not file.exists():
-        pytest.skip(f"{path} is not among the recorded traces ($STEPSCOPE_TRACES)")
-    return file, json.loads((TRACES / "facts.json").read_text())[path]["facts"]
 
 
 def rows(stepscope, path, by, *options):
@@ -136,8 +127,9 @@ def test_a_cut_speedscope_file(stepscope, sampled):
     assert "3 recorded" in done.stdout and "ends within" in done.stderr
 
 
-def test_py_spy_recorded_on_a_real_machine(stepscope, tmp_path):
-    file, facts = recorded("09_pyspy/profile.speedscope.json")
+@pytest.mark.parametrize("file", each("train_bpe"))
+def test_samples_of_py_spy(stepscope, tmp_path, file):
+    facts = file.facts
     threads = rows(stepscope, file, "thread")
     assert len(threads) == facts["profiles"]
     assert sum(row["self_samples"] for row in threads) == facts["total_samples"]
@@ -146,7 +138,7 @@ def test_py_spy_recorded_on_a_real_machine(stepscope, tmp_path):
     stepscope("export", file, "--to", "speedscope", "-o", copy)
     assert sum(weights_of(copy).values()) == round(facts["total_weight_s"] * 1e9)
     by_stack = collections.Counter()
-    for (_, stack), ns in weights_of(file).items():
+    for (_, stack), ns in weights_of(file.path).items():
         by_stack[stack] += ns
     copied = collections.Counter()
     for (_, stack), ns in weights_of(copy).items():
@@ -214,9 +206,10 @@ def test_a_report_of_ncu_names_the_command(stepscope, tmp_path):
     assert f"ncu --import {file} --csv --page raw > {file}.csv" in message
 
 
-def test_ncu_measured_a_real_kernel(stepscope):
-    file, facts = recorded("07_nsightful/copy_blocked.csv")
-    found = {(row["section"], row["metric"]): row for row in rows(stepscope, file, "metric")}
+@pytest.mark.parametrize("file", each("scale_rows"))
+def test_ncu_measured_a_kernel(stepscope, file):
+    facts = file.facts
+    found = {(row["section"], row["metric"]): row for row in rows_of(stepscope, file, "metric")}
     # All rows but those of rules, and one that is a text.
     assert len(found) == facts["rows"] - facts["rule_rows"] - 1
 
@@ -231,8 +224,8 @@ def test_ncu_measured_a_real_kernel(stepscope):
     assert value(light, "Memory Throughput") == facts["dram_pct"]
     assert round(value(memory, "Memory Throughput") / 1e9, 3) == facts["dram_GBps"]
     assert value("Occupancy", "Achieved Occupancy") == facts["ach_occ"]
-    (kernel,) = rows(stepscope, file, "kernel")
-    assert kernel["name"].startswith("copy_blocked[")
+    (kernel,) = rows_of(stepscope, file, "kernel")
+    assert kernel["name"].startswith(facts["kernel"].split()[0] + "[")
     assert (kernel["instances"], kernel["total_ns"]) == (1, facts["duration_ns"])
 
 
@@ -250,10 +243,8 @@ def test_metrics_of_two_files_are_compared(stepscope, tmp_path):
 # --- Perfetto ------------------------------------------------------------------------------------
 
 
-def test_the_export_for_older_viewers_is_read(stepscope, tmp_path, python):
-    trace, compat = tmp_path / "run.pftrace", tmp_path / "run.compat.pftrace"
-    code = "import time\nwhile time.process_time() < 1: sum(range(1000))"
-    stepscope("record", "-q", "-o", trace, "--", python, "-c", code)
+def test_the_export_for_older_viewers_is_read(stepscope, tmp_path):
+    trace, compat = ROOT / "tests/recordings/recorded/torch_training.pftrace", tmp_path / "run.compat.pftrace"
     stepscope("export", trace, "--to", "perfetto-compat", "-o", compat)
     before, after = (rows(stepscope, path, "line", "--idle", "all") for path in (trace, compat))
     keys = ("name", "path", "line", "self_samples", "total_samples")

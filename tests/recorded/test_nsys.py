@@ -1,44 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SQLite exports of Nsight Systems: recordings of real devices beside facts that were computed
-without stepscope, and beside sums of the files' own tables; small files for what is refused."""
+"""SQLite exports of Nsight Systems: files of devices (foreign.py) beside facts that were computed without
+stepscope, and beside sums of the files' own tables; small files for what is refused."""
 
 import collections
+import functools
 import json
-import os
-import pathlib
 import sqlite3
 
 import pytest
+from foreign import NSYS, each, report, rows
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-TRACES = pathlib.Path(os.environ.get("STEPSCOPE_TRACES") or ROOT.parent / "shared/data/traces")
-FACTS = TRACES / "facts.json"
-RECORDED = [
-    "05_nsys_ai/mfu_2gpu_after.sqlite",
-    "05_nsys_ai/mfu_2gpu_before.sqlite",
-    "07_nsightful/power_iteration__baseline.sqlite",
-]
-recorded = pytest.mark.skipif(not FACTS.exists(), reason="no recorded traces of devices here")
+exports = pytest.mark.parametrize("trace", each(NSYS))
+of_a_t4 = pytest.mark.parametrize("trace", each("nsys/power_iteration.sqlite"))
 WORK = ["KERNEL", "MEMCPY", "MEMSET"]
-
-
-@pytest.fixture(scope="module")
-def facts():
-    return json.loads(FACTS.read_text())
 
 
 @pytest.fixture
 def table(stepscope):
-    def read(path, by):
-        done = stepscope("report", TRACES / path, "--by", by, "--format", "json", "--num-rows",
-                         "all")
-        return json.loads(done.stdout)["tables"][0]["rows"]
-    return read
+    return functools.partial(rows, stepscope)
 
 
 def query(path, text):
     """The rows of the file itself."""
-    database = sqlite3.connect(f"file:{TRACES / path}?mode=ro&immutable=1", uri=True)
+    database = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
     try:
         return database.execute(text).fetchall()
     finally:
@@ -64,34 +48,31 @@ def union_of(spans):
     return covered
 
 
-@recorded
-@pytest.mark.parametrize("path", RECORDED)
-def test_kernels_are_those_of_the_file(table, facts, path):
-    known = facts[path]["facts"]
-    rows = table(path, "gpu")
+@exports
+def test_kernels_are_those_of_the_file(table, trace):
+    known = trace.facts
+    rows = table(trace, "gpu")
     assert sum(row["kernels"] for row in rows) == known["kernels"]
     assert sum(row["kernel_ns"] for row in rows) == known["kernel_ns"]
-    sums = query(path, "SELECT value, count(*), sum(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL "
+    sums = query(trace, "SELECT value, count(*), sum(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL "
                        "JOIN StringIds ON id = demangledName GROUP BY value")
-    assert {row["name"]: (row["instances"], row["total_ns"]) for row in table(path, "kernel")} == {
+    assert {row["name"]: (row["instances"], row["total_ns"]) for row in table(trace, "kernel")} == {
         name: (count, total) for name, count, total in sums}
     for name, count, total in known["top"]:
-        of_base = [row for row in table(path, "kernel") if row["base_name"] == name]
+        of_base = [row for row in table(trace, "kernel") if row["base_name"] == name]
         assert (sum(row["instances"] for row in of_base),
                 sum(row["total_ns"] for row in of_base)) == (count, total)
 
 
-@recorded
-@pytest.mark.parametrize("path", RECORDED)
-def test_streams_are_those_of_the_file(table, facts, path):
-    rows = {f"dev{row['device']}/stream{row['stream']}": row for row in table(path, "stream")}
-    known = facts[path]["facts"]["streams"]
+@exports
+def test_streams_are_those_of_the_file(table, trace):
+    rows = {f"dev{row['device']}/stream{row['stream']}": row for row in table(trace, "stream")}
+    known = trace.facts["streams"]
     assert set(known) <= set(rows)
-    assert sum(row["kernels"] for row in rows.values()) == facts[path]["facts"]["kernels"]
+    assert sum(row["kernels"] for row in rows.values()) == trace.facts["kernels"]
     spans, kernels = collections.defaultdict(list), collections.defaultdict(list)
-    for name in work_tables(path):
-        for device, stream, begin, end in query(
-                path, f"SELECT deviceId, streamId, start, end FROM {name}"):
+    for name in work_tables(trace):
+        for device, stream, begin, end in query(trace, f"SELECT deviceId, streamId, start, end FROM {name}"):
             spans[f"dev{device}/stream{stream}"].append((begin, end))
             if name.endswith("KERNEL"):
                 kernels[f"dev{device}/stream{stream}"].append((begin, end))
@@ -102,29 +83,27 @@ def test_streams_are_those_of_the_file(table, facts, path):
         assert rows[name]["busy_ns"] == union_of(spans[name])
 
 
-@recorded
-@pytest.mark.parametrize("path", RECORDED)
-def test_copies_and_memsets_are_those_of_the_file(table, facts, path):
-    known = facts[path]["facts"]
+@exports
+def test_copies_and_memsets_are_those_of_the_file(table, trace):
+    known = trace.facts
     for kind, by in (("MEMCPY", "memcpy"), ("MEMSET", "memset")):
-        rows = table(path, by)
+        rows = table(trace, by)
         assert [sum(row["instances"] for row in rows), sum(row["total_ns"] for row in rows),
                 sum(row["total_bytes"] for row in rows)] == known.get(kind, [0, 0, 0])
-    for row in table(path, "memcpy"):
+    for row in table(trace, "memcpy"):
         assert row["from"] in ("device", "pageable", "pinned") and row["to"] in (
             "device", "pageable", "pinned")
 
 
-@recorded
-@pytest.mark.parametrize("path", RECORDED)
-def test_calls_waits_and_ranges_are_those_of_the_file(table, facts, path):
-    known = facts[path]["facts"]
-    calls = table(path, "api")
+@exports
+def test_calls_waits_and_ranges_are_those_of_the_file(table, trace):
+    known = trace.facts
+    calls = table(trace, "api")
     assert sum(row["instances"] for row in calls) == known["runtime_rows"]
     assert all("_v" not in row["name"][-7:] or row["name"].endswith("_v2") for row in calls)
     domains = collections.Counter()
     waits = [0, 0]
-    for row in table(path, "range"):
+    for row in table(trace, "range"):
         domains[row["domain"] or ""] += row["count"]
         if (row["domain"] or "").endswith(" synchronisations"):
             waits[0] += row["count"]
@@ -137,43 +116,40 @@ def test_calls_waits_and_ranges_are_those_of_the_file(table, facts, path):
     assert of_threads == ranges + known["runtime_rows"]
 
 
-@recorded
-@pytest.mark.parametrize("path", RECORDED)
-def test_work_is_joined_with_its_launch_within_a_process(table, path):
+@exports
+def test_work_is_joined_with_its_launch_within_a_process(table, trace):
     """Two processes use the same correlations."""
-    launches = {(pid_of(thread), correlation) for thread, correlation in query(
-        path, "SELECT globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME")}
+    launches = {(pid_of(thread), correlation) for thread, correlation in query(trace, "SELECT globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME")}
     missing = collections.Counter()
-    for name in work_tables(path):
-        for process, correlation in query(path, f"SELECT globalPid, correlationId FROM {name}"):
+    for name in work_tables(trace):
+        for process, correlation in query(trace, f"SELECT globalPid, correlationId FROM {name}"):
             missing[pid_of(process)] += (pid_of(process), correlation) not in launches
-    assert {row["pid"]: row["without_launch"] for row in table(path, "gpu")} == dict(missing)
+    assert {row["pid"]: row["without_launch"] for row in table(trace, "gpu")} == dict(missing)
 
 
-@recorded
-def test_ranges_named_like_steps_are_steps(stepscope, table):
-    path = "07_nsightful/power_iteration__baseline.sqlite"
-    known = query(path, "SELECT coalesce(text, value), end - start FROM NVTX_EVENTS "
+@of_a_t4
+def test_ranges_named_like_steps_are_steps(stepscope, table, trace):
+    known = query(trace, "SELECT coalesce(text, value), end - start FROM NVTX_EVENTS "
                         "LEFT JOIN StringIds ON id = textId "
                         "WHERE coalesce(text, value) LIKE 'Step % to %' ORDER BY start")
-    rows = [row for row in table(path, "range") if row["kind"] == "step"]
-    assert [(row["name"], row["count"]) for row in rows] == [("step", len(known))]
-    steps = table(path, "step")
+    found = [row for row in table(trace, "range") if row["kind"] == "step"]
+    assert [(row["name"], row["count"]) for row in found] == [("step", len(known))]
+    steps = table(trace, "step")
     assert [row["step"] for row in steps] == [int(name.split()[1]) for name, _ in known]
     assert [row["duration_ns"] for row in steps] == [duration for _, duration in known]
-    one = stepscope("report", TRACES / path, "--by", "gpu", "--steps", "20", "--format", "json")
-    assert 0 < json.loads(one.stdout)["tables"][0]["rows"][0]["kernels"] < 200
+    (one,) = rows(stepscope, trace, "gpu", "--steps", "20")
+    assert 0 < one["kernels"] < 200
 
 
-@recorded
-def test_header_names_the_tool_the_machine_and_the_time(stepscope):
-    done = stepscope("report", TRACES / RECORDED[2], "--by", "gpu", "--format", "json")
-    header = json.loads(done.stdout)["header"]["inputs"][0]
+@of_a_t4
+def test_header_names_the_tool_the_machine_and_the_time(stepscope, trace):
+    done = report(stepscope, trace, "--by", "gpu")
+    header = done["header"]["inputs"][0]
     assert header["tool"] == "Nsight Systems 2025.3.1"
     assert header["asked_hz"] == 500
-    assert header["samples"] == query(RECORDED[2], "SELECT count(*) FROM COMPOSITE_EVENTS")[0][0]
+    assert header["samples"] == query(trace, "SELECT count(*) FROM COMPOSITE_EVENTS")[0][0]
     assert header["skipped_events"] == 0
-    row = json.loads(done.stdout)["tables"][0]["rows"][0]
+    row = done["tables"][0]["rows"][0]
     assert row["model"] == "Tesla T4"
 
 
@@ -210,11 +186,11 @@ def test_warnings_of_the_profiler_are_in_the_header(stepscope, tmp_path):
     assert (len(header["warnings"]), header["more_warnings"]) == (32, 10)
 
 
-@recorded
-def test_recorded_warnings_are_in_the_header(stepscope):
-    known = query(RECORDED[2], "SELECT text FROM DIAGNOSTIC_EVENT WHERE severity = 2")
-    done = stepscope("report", TRACES / RECORDED[2], "--by", "gpu", "--format", "json")
-    found = json.loads(done.stdout)["header"]["warnings"]
+@of_a_t4
+def test_recorded_warnings_are_in_the_header(stepscope, trace):
+    known = query(trace, "SELECT text FROM DIAGNOSTIC_EVENT WHERE severity = 2")
+    found = report(stepscope, trace, "--by", "gpu")["header"]["warnings"]
+    assert found
     assert [row["text"] for row in found] == [text for text, in known]
 
 
