@@ -6,7 +6,6 @@ import functools
 import io
 import json
 import os
-import pathlib
 import pty
 import shutil
 import subprocess
