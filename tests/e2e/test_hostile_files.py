@@ -75,4 +75,5 @@ def test_secrets_of_command_lines_are_masked(stepscope, python, tmp_path):
 
 def test_secrets_are_kept_on_request(stepscope, python, tmp_path):
     text = commands(stepscope, python, tmp_path, "--keep-secrets")
-    assert "--api-key first0" in text and "***" not in text
+    assert "--api-key first0" in text
+    assert "--api-key ***" not in text and "PASSWORD=***" not in text  # the bytes of a trace may have ***
