@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 
-import fake_cuda
 import pytest
 
 VARIABLE = "CUDA_INJECTION64_PATH"
@@ -392,48 +391,3 @@ def test_without_cuda_nothing_is_there(stepscope, tmp_path):
     facts = json.loads(stepscope("info", path, "--format", "json").stdout)["files"][0]
     source = next(one for one in facts["sources"] if one["name"] == "gpu")
     assert source["status"] == "ran" and source["reason"] == "no program used CUDA or HIP"
-
-
-# --- PyTorch --------------------------------------------------------------------------------------
-
-TRAINING = "tests/workloads/torch_cuda_steps.py"
-
-
-@pytest.fixture
-def record_torch(record, source_dir):
-    python = fake_cuda.need_cuda_python()
-
-    def run(*arguments, options=()):
-        return record(python, source_dir / TRAINING, *arguments, options=options,
-                      env=simulated(source_dir, python))
-    return run
-
-
-def line_of(source_dir, text):
-    lines = (source_dir / TRAINING).read_text().splitlines()
-    return 1 + next(number for number, line in enumerate(lines) if f"# line of {text}" in line)
-
-
-def test_lines_of_a_training(record_torch, source_dir):
-    """The backward pass belongs to the line of the forward pass."""
-    recording = record_torch(12, options=["--operators", "all"])
-    assert accounted(recording, recording.notes["gpu-launches"])
-    assert recording.notes["gpu-launches-without-kernel"] == 0
-    rows = {row["line"]: row for row in recording.rows("kernel-line")}
-    forward, update = (rows[line_of(source_dir, text)] for text in ("forward", "update"))
-    assert 0 < forward["backward_ns"] < forward["total_ns"]
-    assert update["backward_ns"] == 0 and update["kernels"] >= 12
-    total = sum(row["total_ns"] for row in rows.values())
-    assert forward["total_ns"] + update["total_ns"] > 0.8 * total
-    operators = {row["name"]: row for row in recording.rows("op")}
-    assert operators["aten::addmm"]["device_self_ns"] > 0
-
-
-def test_torch_profiler_has_its_kernels_and_we_have_the_others(record_torch):
-    alone = json.loads(record_torch(12, 4, 7, options=["--gpu", "off"]).done.stdout)["kernels"]
-    recording = record_torch(12, 4, 7)
-    theirs = json.loads(recording.done.stdout)["kernels"]
-    assert theirs == alone > 0  # their trace is complete
-    assert recording.facts["gpu.paused"]
-    steps = {row["step"] for row in recording.rows("device-step")}
-    assert {0, 1, 2, 3} <= steps and {9, 10, 11} <= steps and not steps & {5, 6}
