@@ -3,22 +3,27 @@
 mutant of the recorder may signal the wrong process or remove the wrong file."""
 
 import dataclasses
+import itertools
 import os
 import signal
 import subprocess
 import time
 
 # The shell is the namespace's process 1, since the kernel ignores many signals of that process.
-# `home` stays writable; all else is read-only, but for a private /tmp and /dev/shm.
+# `home` stays writable; all else is read-only, but for a private /tmp and /dev/shm. Tests name files
+# by their pid, so that no two namespaces may have the same.
 SETUP = """
 mount -t tmpfs -o size=3g tmpfs /tmp && mount -t tmpfs -o size=1g tmpfs /dev/shm || exit 99
 mount --bind "$1" "$1" && mount -o remount,bind,ro "$2" || exit 99
-ulimit -c 0; ulimit -v "$3"; cd "$4"; shift 4
+echo "$5" >/proc/sys/kernel/ns_last_pid || exit 99
+ulimit -c 0; ulimit -v "$3"; cd "$4"; shift 5
 setsid --wait "$@" </dev/null
 exit $?
 """
 NAMESPACES = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child=KILL"]
 UNLIMITED = "unlimited"
+# Of the first process, by turns; below the smallest limit of pids.
+PIDS = itertools.cycle(range(500, 30000, 500))
 
 
 @dataclasses.dataclass
@@ -44,7 +49,7 @@ def run(command, home, folder, env, limit_s, memory_kib=UNLIMITED):
     start = time.monotonic()
     process = subprocess.Popen(
         ["setpriv", "--pdeathsig", "KILL", *NAMESPACES, "--", "sh", "-c", SETUP, "sh", home, mount,
-         str(memory_kib), folder, *command],
+         str(memory_kib), folder, str(next(PIDS)), *command],
         env={**os.environ, **env}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, start_new_session=True)
     is_late = False
