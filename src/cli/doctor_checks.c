@@ -309,14 +309,6 @@ void ss_check_torch(const char *preload, bool has_library, struct ss_check *find
                                  "its ../libexec/stepscope"
                                : "preload.so has no libstepscope.so.0 to load");
         fix(finding, "install stepscope with its libraries");
-    } else if (strpbrk(preload, " :") != NULL) {
-        say(finding, name, SS_CHECK_LIMITED,
-            "LD_PRELOAD takes no path with a space or colon, such as %.200s: steps, phases and "
-            "operators of PyTorch programs are recorded only %s",
-            preload,
-            strchr(preload, ':') != NULL ? "where they import stepscope"
-                                         : "by PYTHONPATH, not with -I, -E or -S");
-        fix(finding, "install stepscope in another folder");
     } else {
         say(finding, name, SS_CHECK_OK,
             "steps, phases and operators of PyTorch programs: by %.300s in LD_PRELOAD, else by "

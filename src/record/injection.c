@@ -7,22 +7,26 @@
 
 #include "platform/runtime_library.h"
 #include "record/launch.h"
+#include "record/library_link.h"
 
-/* A list of the dynamic linker has spaces and colons as separators. */
-static bool takes_preload(char *path, char *reason, size_t size)
+enum { PATH_BYTES = sizeof((struct ss_injection *)NULL)->preload };
+
+/* Separators of the dynamic linker's lists, and of lists of folders and libraries. */
+static const char preload_separators[] = " :", list_separators[] = ":";
+
+static void link_preload(const char *rings, char *path, char *reason, size_t size)
 {
-    if (strpbrk(path, " :") == NULL) {
-        return true;
+    if (!ss_library_link(rings, preload_separators, path, PATH_BYTES)) {
+        snprintf(reason, size,
+                 "LD_PRELOAD takes no path with a space or colon, and no link to it could be made "
+                 "beside %s: install stepscope in another folder than %s",
+                 rings, path);
+        path[0] = '\0';
     }
-    snprintf(reason, size,
-             "LD_PRELOAD takes no path with a space or colon: install stepscope in another "
-             "folder than %s",
-             path);
-    path[0] = '\0';
-    return false;
 }
 
-static void find_preload(const struct ss_record_options *options, struct ss_injection *injection)
+static void find_preload(const struct ss_record_options *options, const char *rings,
+                         struct ss_injection *injection)
 {
     if (options->no_torch) {
         snprintf(injection->no_preload, sizeof injection->no_preload, "--no-torch");
@@ -33,11 +37,13 @@ static void find_preload(const struct ss_record_options *options, struct ss_inje
                  injection->preload);
         injection->preload[0] = '\0';
     } else {
-        takes_preload(injection->preload, injection->no_preload, sizeof injection->no_preload);
+        link_preload(rings, injection->preload, injection->no_preload,
+                     sizeof injection->no_preload);
     }
 }
 
-static void find_mpi(const struct ss_record_options *options, struct ss_injection *injection)
+static void find_mpi(const struct ss_record_options *options, const char *rings,
+                     struct ss_injection *injection)
 {
     if (options->no_mpi) {
         snprintf(injection->no_mpi, sizeof injection->no_mpi, "--no-mpi");
@@ -46,34 +52,34 @@ static void find_mpi(const struct ss_record_options *options, struct ss_injectio
                  "this stepscope was built without the headers of an MPI");
         injection->mpi[0] = '\0';
     } else {
-        takes_preload(injection->mpi, injection->no_mpi, sizeof injection->no_mpi);
+        link_preload(rings, injection->mpi, injection->no_mpi, sizeof injection->no_mpi);
     }
 }
 
-/* A list of folders has colons as separators. */
-static void find_python(const struct ss_record_options *options, struct ss_injection *injection)
+static void find_python(const struct ss_record_options *options, const char *rings,
+                        struct ss_injection *injection)
 {
-    char preload[4096];
+    char preload[PATH_BYTES];
     if (options->no_torch || !ss_preload_find(preload, sizeof preload) ||
         !ss_python_folder_find(injection->python, sizeof injection->python) ||
-        strchr(injection->python, ':') != NULL) {
+        !ss_library_link(rings, list_separators, injection->python, sizeof injection->python)) {
         injection->python[0] = '\0';
     }
 }
 
-/* A list of libraries has colons as separators. */
-static void find_rocm(struct ss_injection *injection)
+static void find_rocm(const char *rings, struct ss_injection *injection)
 {
     if (!ss_rocm_tool_find(injection->rocm, sizeof injection->rocm) ||
-        strchr(injection->rocm, ':') != NULL) {
+        !ss_library_link(rings, list_separators, injection->rocm, sizeof injection->rocm)) {
         injection->rocm[0] = '\0';
     }
 }
 
-static void find_torch(const struct ss_record_options *options, struct ss_injection *injection)
+static void find_torch(const struct ss_record_options *options, const char *rings,
+                       struct ss_injection *injection)
 {
-    find_preload(options, injection);
-    find_python(options, injection);
+    find_preload(options, rings, injection);
+    find_python(options, rings, injection);
     if (injection->preload[0] != '\0' || injection->python[0] != '\0') {
         snprintf(injection->torch, sizeof injection->torch, "%s",
                  options->torch != NULL ? options->torch : "depth=2");
@@ -98,9 +104,9 @@ void ss_injection_find(const struct ss_record_options *options, const char *ring
                  injection->library[0] != '\0' ? injection->library : "stepscope's folder");
     } else {
         injection->is_off = false;
-        find_torch(options, injection);
-        find_mpi(options, injection);
-        find_rocm(injection);
+        find_torch(options, rings, injection);
+        find_mpi(options, rings, injection);
+        find_rocm(rings, injection);
     }
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real browser for tests; they skip where there is none."""
 
+import contextlib
 import importlib.util
 import os
 import pathlib
@@ -18,21 +19,28 @@ FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run
 --disable-dev-shm-usage --window-size=1216,800""".split()
 
 
+@contextlib.contextmanager
+def start_chromium(profile):
+    """Chromium without a window; `profile` is a folder of its own."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for flag in FLAGS + [f"--user-data-dir={profile}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    started = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        yield started
+    finally:
+        started.quit()
+
+
 @pytest.fixture(scope="module")
 def chromium():
     """One browser for all tests of a file."""
-    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if browser is None or driver is None:
+    if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
         pytest.skip("chromium and chromedriver are not installed")
-    with tempfile.TemporaryDirectory() as profile:
-        options = webdriver.ChromeOptions()
-        options.binary_location = browser
-        for flag in FLAGS + [f"--user-data-dir={profile}"]:
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        started = webdriver.Chrome(options=options, service=Service(driver))
+    with tempfile.TemporaryDirectory() as profile, start_chromium(profile) as started:
         yield started
-        started.quit()
 
 
 def axe():

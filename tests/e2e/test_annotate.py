@@ -202,17 +202,18 @@ def test_threads_at_once(python_and_path, stepscope, tmp_path):
                      env={"PYTHONPATH": str(tmp_path)}, timeout=120)
     assert done.stdout == "False\n", done.stderr  # importing the package did not turn it on
     said = stepscope("report", "--by", "range", path)
-    dropped = re.search(r"^Events .* dropped (\d+)", said.stdout + said.stderr, re.M)
-    if dropped.group(1) != "0":
-        pytest.skip("this machine was too busy: events were dropped, and counted")
+    dropped = int(re.search(r"^Events .* dropped (\d+)", said.stdout + said.stderr, re.M).group(1))
     table = stepscope("report", "--by", "range", "--group", "name", "--num-rows", "all",
                       "--format", "csv", path).stdout
     counts = collections.Counter()
     for row in csv.DictReader(table.splitlines()):
         if row["kind"] == "range":
             counts[row["name"]] += int(row["count"])
-    assert counts["shared"] == counts["decorated"] == 16000, counts
-    assert sorted(counts.values()) == [400] * 40 + [16000] * 3, counts
+    wanted = [400] * 40 + [16000] * 3
+    if dropped == 0:  # a recorder that gets no core for long counts what it could not take
+        assert counts["shared"] == counts["decorated"] == 16000, counts
+        assert sorted(counts.values()) == wanted, counts
+    assert sum(wanted) - dropped <= sum(counts.values()) <= sum(wanted), (dropped, counts)
 
 
 WITHIN = """

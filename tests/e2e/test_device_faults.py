@@ -1,66 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of our own on the simulated device: each planted fault is named first, the healthy training
-is blamed for nothing, and what the device and CUPTI do wrong is said."""
+"""Recordings of our own on the simulated device: what the device and CUPTI do wrong is said."""
 
-import json
 import re
 
 import pytest
-from busy import unless_busy
 from test_gpu import record  # noqa: F401
-
-DEVICE = ["--devices", "2", "--duration", "*layer*=1ms,*slow_scan*=20ms", "--pageable", "1000"]
-STEPS = 12
-
-PLANTED = [  # with the least that it costs in a step, in ms
-    ("wait", "device-wait", 3.9),
-    ("pageable", "pageable-copies", 7),
-    ("slow", "launch-bound", 10),
-    ("kernel", "main-kernel", 15),
-]
-
-
-@pytest.fixture
-def train(record, stepscope):  # noqa: F811
-    program = stepscope.path.parent / "tests" / "cuda_faults"
-
-    def run(fault):
-        recording = record(program, fault, STEPS, device=DEVICE)
-        assert recording.notes["gpu-launches-without-kernel"] == 0
-        report = json.loads(stepscope("report", recording.path, "-f", "json").stdout)
-        return recording, report["training"]
-    return run
-
-
-@pytest.mark.parametrize("fault, rule, least_ms", PLANTED)
-@unless_busy
-def test_a_planted_fault_is_named_first(train, fault, rule, least_ms):
-    advice = train(fault)[1]["advice"]
-    assert advice and advice[0]["rule"] == rule
-    assert advice[0]["recoverable_ns"] >= least_ms * 1e6
-
-
-@unless_busy
-def test_a_late_rank_is_named_first(train):
-    """Its device has twice the kernels before each collective."""
-    recording, report = train("late")
-    first = report["advice"][0]
-    assert first["rule"] == "device-late-rank"
-    evidence = {one["what"]: one["value"] for one in first["evidence"]}
-    assert evidence["rank that is last most often"] == 1
-    assert {row["last_rank"] for row in recording.rows("collective")} == {1}
-
-
-@pytest.mark.parametrize("fault", ["healthy", "ranks"])
-@unless_busy
-def test_a_healthy_training_is_blamed_for_nothing(train, fault):
-    """But for the machine that it ran on."""
-    _, report = train(fault)
-    assert [one["rule"] for one in report["advice"] if one["rule"] != "busy-machine"] == []
-    assert report["device"]["idle_ns"] < 0.05 * report["device"]["step_ns"]
-
-
-# --- faults of the device and of CUPTI --------------------------------------------------------------
 
 def report_of(recording, status):
     done = recording.stepscope("report", recording.path, status=status)

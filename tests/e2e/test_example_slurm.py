@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import shlex
 import subprocess
 
 import pytest
@@ -25,8 +26,11 @@ def job(stepscope, torch_python, tmp_path):
         (tmp_path / "bin" / "srun").write_text(SRUN)
         (tmp_path / "bin" / "srun").chmod(0o755)
         (tmp_path / "bin" / "stepscope").symlink_to(stepscope.path)
+        # $RUN is a list of words: it cannot name a program in a folder with spaces.
+        (tmp_path / "bin" / "train").write_text(f'#!/bin/sh\nexec {shlex.quote(str(torch_python))} "$@"\n')
+        (tmp_path / "bin" / "train").chmod(0o755)
         env = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
-               "SLURM_JOB_ID": "77", "RUN": str(torch_python), "OMP_NUM_THREADS": "1",
+               "SLURM_JOB_ID": "77", "RUN": "train", "OMP_NUM_THREADS": "1",
                "PIPELINE": str(EXAMPLE / "pipeline.py")}
         done = subprocess.run(["bash", EXAMPLE / "job.sh", *arguments], cwd=tmp_path, env=env,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

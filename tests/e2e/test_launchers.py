@@ -10,7 +10,6 @@ import subprocess
 import sys
 
 import pytest
-from busy import is_busy, unless
 from mpi import Mpi
 from target import until
 
@@ -191,8 +190,7 @@ def test_mpi_on_two_nodes_of_slurm(stepscope, bed, tmp_path, way):
                                 "--format", "json").stdout)["tables"][0]["rows"]
     steps = [row for row in rows if (row["name"], row["bytes"]) == ("MPI_Allreduce", 8000)]
     assert len(steps) == 20 and {row["ranks"] for row in steps} == {4}
-    with unless(is_busy()):
-        assert sum(row["last_rank"] == 3 for row in steps) >= 18
+    assert sum(row["last_rank"] == 3 for row in steps) > 10
 
 
 @pytest.mark.root

@@ -65,8 +65,8 @@ def machines(stepscope, tmp_path_factory):
     (folder / "run").mkdir()
     port = free_port()
     run_both([MACHINE.format(boot=BOOT.format(node + 1), folder=folder, node=node, port=port,
-                             stepscope=stepscope.path, python=shlex.quote(sys.executable),
-                             workload=WORKLOADS / "torch_slow_rank.py") for node in (0, 1)])
+                             stepscope=shlex.quote(str(stepscope)), python=shlex.quote(sys.executable),
+                             workload=shlex.quote(str(WORKLOADS / "torch_slow_rank.py"))) for node in (0, 1)])
     return folder / "run"
 
 
@@ -102,7 +102,7 @@ def run_pings(stepscope, python, folder, secrets, addresses=None):
     scripts = [f"export STEPSCOPE_RUN_SECRET={secrets[node]}\n" +
                f"sleep {node / 2}\n" +
                PING.format(boot=BOOT.format(node + 1), folder=folder, node=node,
-                           stepscope=stepscope.path, python=python, address=addresses[node],
+                           stepscope=shlex.quote(str(stepscope)), python=python, address=addresses[node],
                            seconds=4 - 2 * node) for node in (0, 1)]
     run_both(scripts)
     files = json.loads(stepscope("info", folder / "run", "--format", "json").stdout)["files"]

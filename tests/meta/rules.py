@@ -558,6 +558,19 @@ def check_table_cases(files):
         yield f"tests/unit/analysis: {name} is of no table"
 
 
+def check_importer_cases(files):
+    """Each importer has a unit test, tests/unit/model/test_NAME.c or test_load_NAME.c, and a fuzz target: one
+    of its name, or one that names it."""
+    rows = re.search(r"ss_importers\[\] = \{(.*?)\};", files["src/model/importers.c"], re.S).group(1)
+    targets = {path: text for path, text in files.items() if path.startswith("tests/fuzz/fuzz_")}
+    for name in re.findall(r"&ss_importer_(\w+)", rows):
+        if not {f"tests/unit/model/test_{stem}.c" for stem in (name, f"load_{name}")} & set(files):
+            yield f"tests/unit/model: no test_load_{name}.c"
+        if f"tests/fuzz/fuzz_{name}.c" not in targets and not any(
+                re.search(rf"&ss_importer_{name}\b", text) for text in targets.values()):
+            yield f"tests/fuzz: no target reads ss_importer_{name}"
+
+
 LINK = re.compile(r"(?<!`)!?\[[^\]\n]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+)$", re.M)
 

@@ -92,6 +92,9 @@ class House(unittest.TestCase):
     def test_tables_have_their_cases(self):
         self.none(rules.check_table_cases(TEXTS))
 
+    def test_importers_have_their_cases(self):
+        self.none(rules.check_importer_cases(TEXTS))
+
     def test_shared_names_stand_in_one_table(self):
         self.none(rules.check_shared_names(TEXTS))
 

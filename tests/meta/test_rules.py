@@ -197,6 +197,18 @@ class Rules(unittest.TestCase):
         self.assertEqual(["tests/unit/analysis: table_op_own compares fewer than three cells of a row"],
                          complaints(good[0], case("table_op_own", '"op", "own"', "a=1; b=2")))
 
+    def test_importer_cases(self):
+        good = {"src/model/importers.c": "const struct ss_importer *const ss_importers[] = {&ss_importer_raw,\n"
+                                         "    &ss_importer_ncu,\n    NULL};\n",
+                "tests/unit/model/test_raw.c": "", "tests/unit/model/test_load_ncu.c": "",
+                "tests/fuzz/fuzz_ncu.c": "", "tests/fuzz/fuzz_all.c": "load(&ss_importer_raw)"}
+        self.assertEqual([], self.complaints(rules.check_importer_cases, good))
+        for path, what in (("tests/unit/model/test_raw.c", "tests/unit/model: no test_load_raw.c"),
+                           ("tests/fuzz/fuzz_ncu.c", "tests/fuzz: no target reads ss_importer_ncu"),
+                           ("tests/fuzz/fuzz_all.c", "tests/fuzz: no target reads ss_importer_raw")):
+            files = {name: text for name, text in good.items() if name != path}
+            self.assertEqual([what], self.complaints(rules.check_importer_cases, files))
+
     def test_spdx(self):
         line = "SPDX-License-Identifier: Apache-2.0"
         good = {"a.c": f"/* {line} */\n", "b": f"#!/bin/sh\n# {line}\n", "data.json": "{}",

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shlex
 
 import pytest
 
@@ -125,7 +126,7 @@ def test_the_first_report_has_the_heaviest(trace, report_of, text_of):
     assert len(found["tables"][0]["rows"]) == 8
     text = text_of(trace)
     assert text.index("A step takes") < text.index("\nOperators\n") < text.index("\nModules\n")
-    assert f"stepscope report --by op {trace}" in text
+    assert f"stepscope report --by op {shlex.quote(str(trace))}" in text
 
 
 def test_text_has_what_the_others_have(trace, text_of):

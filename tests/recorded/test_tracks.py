@@ -8,6 +8,7 @@ import io
 import json
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -149,7 +150,7 @@ def test_nothing_there_is_said(stepscope, golden):
 
 
 def test_first_report_leads_to_the_ranges(stepscope, golden, trace):
-    assert f"stepscope report --by range {trace}" in stepscope("report", trace).stdout
+    assert f"stepscope report --by range {shlex.quote(str(trace))}" in stepscope("report", trace).stdout
     assert "--by range" not in stepscope("report", golden / "good" / "small.pftrace").stdout
 
 

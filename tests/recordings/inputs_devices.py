@@ -30,3 +30,14 @@ INPUTS["gpu_torch_lines"] = on_device("torch_cuda_steps.py", 12, options=(*FEW, 
 for _mode in "compile", "graph", "devices", "fork", "spawn":
     INPUTS[f"gpu_torch_{_mode}"] = on_device(
         "torch_cuda_odd.py", _mode, device=("--devices", "2") if _mode == "devices" else ())
+
+
+# --- test_device_faults: a training with a planted fault -----------------------------------------
+
+PLANTED = "wait", "pageable", "slow", "kernel", "late", "healthy", "ranks"
+PLANTED_STEPS = 12
+TIMES = "--devices", "2", "--duration", "*layer*=1ms,*slow_scan*=20ms", "--pageable", "1000"
+for _fault in PLANTED:
+    INPUTS[f"device_faults_{_fault}"] = Input(
+        program=("cuda_faults", _fault, PLANTED_STEPS), built=True, device=TIMES, needs=(),
+        options=("-r", 20, "--host-interval", 5))

@@ -121,3 +121,30 @@ ranks = [subprocess.Popen(
 sys.exit(max(rank.wait() for rank in ranks))
 """.format(work=BESIDE)
 INPUTS["merge_run"] = Input(code=THREE_RANKS, program=("{out}",), package=True, is_folder=True, needs=())
+
+
+# --- test_report: a thread that waits, and a main thread that computes and sleeps ------------------
+
+WORK = """import threading, time
+
+def waiter():
+    time.sleep(30)
+
+def spin(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sum(range(1000))
+
+def train():
+    begin, slept = time.monotonic(), 0
+    for _ in range(4):
+        spin(0.3)
+        before = time.monotonic()
+        time.sleep(0.2)
+        slept += time.monotonic() - before
+    print(slept, time.monotonic() - begin)
+
+threading.Thread(target=waiter, name="pin", daemon=True).start()
+train()
+"""
+INPUTS["report_work"] = Input(code=WORK, options=("-r", 200, "--host-interval", 5), needs=())

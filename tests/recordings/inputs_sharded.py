@@ -42,4 +42,5 @@ for x, y in torch.utils.data.DataLoader(data, batch_size=64 // ranks):
 dist.destroy_process_group()
 """
 for _ranks in 1, 2, 4:
-    INPUTS[f"scaling_{_ranks}"] = Input(code=TRAINING, ranks=_ranks, options=COLLECTIVES_ONLY)
+    INPUTS[f"scaling_{_ranks}"] = Input(code=TRAINING, ranks=_ranks,
+                                        options=("-r", 0.5, "--host-interval", 60, "--operators", "collectives"))

@@ -235,6 +235,23 @@ static void test_the_width_of_no_terminal(void **state)
     close(file);
 }
 
+static void test_each_failure_has_its_exit_status(void **state)
+{
+    (void)state;
+    static const int statuses[SS_STATUS_COUNT] = {
+        [SS_E_CHECK] = 1,    [SS_E_USAGE] = 2,    [SS_E_FORMAT] = 3,     [SS_E_TRUNCATED] = 3,
+        [SS_E_CHECKSUM] = 3, [SS_E_LIMIT] = 3,    [SS_E_EMPTY] = 3,      [SS_E_IO] = 4,
+        [SS_E_NOSPACE] = 4,  [SS_E_NOTFOUND] = 4, [SS_E_PERMISSION] = 4, [SS_E_UNSUPPORTED] = 4,
+        [SS_E_BUSY] = 4,     [SS_E_GONE] = 4,     [SS_E_AGAIN] = 4,      [SS_E_NOMEM] = 4,
+        [SS_E_BUG] = 5};
+    assert_int_equal(parse(&reads, "file"), -1);
+    for (int kind = SS_OK + 1; kind < SS_STATUS_COUNT; kind++) {
+        struct ss_error err;
+        ss_fail(&err, (enum ss_status)kind, "why");
+        assert_int_equal(ss_cli_error(&arguments, &err), statuses[kind]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +267,7 @@ int main(void)
         parses(test_numbers),
         parses(test_choices),
         parses(test_the_width_of_no_terminal),
+        parses(test_each_failure_has_its_exit_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
