@@ -25,9 +25,16 @@ struct recorded_program {
     struct manual_clock clock;
     struct ss_record_options options;
     char path[256];
-    int stdin_fd; /* the other end of the program's stdin; -1: closed */
-    int stdin_read_fd;
 };
+
+/* The program's stdin, and its other end, which the test holds; -1: closed. They are not in the
+ * test's own frame: a failed assertion leaves that, and must close these too. */
+static int recorded_stdin_read_fd = -1, recorded_stdin_fd = -1;
+
+static inline void recorded_program_path(char *path, size_t size)
+{
+    snprintf(path, size, "%s/recorded-%d.pftrace", SS_TEST_BINARY_DIR, (int)getpid());
+}
 
 /* The clock moves by `step_ns` with each reading. A second is more than the recorder ever waits for
  * its next tick: it then waits for nothing. */
@@ -38,8 +45,7 @@ static inline void recorded_program_init(struct recorded_program *recorded, char
     *recorded = (struct recorded_program){0};
     manual_clock_init(&recorded->clock, UINT64_C(5000000000000));
     recorded->clock.step_ns = step_ns;
-    snprintf(recorded->path, sizeof recorded->path, "%s/recorded-%d.pftrace", SS_TEST_BINARY_DIR,
-             (int)getpid());
+    recorded_program_path(recorded->path, sizeof recorded->path);
     recorded->options = (struct ss_record_options){.program = program,
                                                    .path = recorded->path,
                                                    .output = recorded->path,
@@ -49,33 +55,38 @@ static inline void recorded_program_init(struct recorded_program *recorded, char
                                                    .command_line = "program",
                                                    .clock = &recorded->clock.clock};
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    recorded->stdin_read_fd = ends[0];
-    recorded->stdin_fd = ends[1];
+    recorded_stdin_read_fd = ends[0];
+    recorded_stdin_fd = ends[1];
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* programs outlive their recorder */
 }
 
-static inline void recorded_program_close_stdin(struct recorded_program *recorded)
+static inline void recorded_program_close_stdin(void)
 {
-    close(recorded->stdin_fd);
-    recorded->stdin_fd = -1;
-}
-
-/* In the process that records: the program reads what the test writes to `stdin_fd`. */
-static inline void recorded_program_enter(struct recorded_program *recorded)
-{
-    dup2(recorded->stdin_read_fd, STDIN_FILENO);
-    recorded_program_close_stdin(recorded);
-}
-
-static inline void recorded_program_fini(struct recorded_program *recorded)
-{
-    if (recorded->stdin_fd >= 0) {
-        recorded_program_close_stdin(recorded);
+    if (recorded_stdin_fd >= 0) {
+        close(recorded_stdin_fd);
+        recorded_stdin_fd = -1;
     }
-    close(recorded->stdin_read_fd);
+}
+
+/* In the process that records: the program reads what the test writes to `recorded_stdin_fd`. */
+static inline void recorded_program_enter(void)
+{
+    dup2(recorded_stdin_read_fd, STDIN_FILENO);
+    recorded_program_close_stdin();
+}
+
+/* The teardown of each test: the next one would wait for a program that still reads its stdin. */
+static inline int recorded_program_end(void **state)
+{
+    (void)state;
+    char path[256];
+    recorded_program_path(path, sizeof path);
+    recorded_program_close_stdin();
+    close(recorded_stdin_read_fd);
     while (waitpid(-1, NULL, 0) > 0) {
     }
-    unlink(recorded->path);
+    unlink(path);
+    return 0;
 }
 
 static inline void *recorded_share(size_t size)

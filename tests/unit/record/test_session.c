@@ -25,7 +25,7 @@ static void run(struct recorded_program *recorded, struct ss_record_shared *shar
         sigset_t all;
         sigfillset(&all);
         sigprocmask(SIG_SETMASK, &all, &signals.mask);
-        recorded_program_enter(recorded);
+        recorded_program_enter();
         ss_session_run(&recorded->options, &signals, shared, notices[1]);
         _exit(0);
     }
@@ -83,7 +83,6 @@ static void a_duration_is_over_while_the_program_runs_on(void **state)
     struct ss_trace_summary summary = read_trace(&recorded, &notes);
     assert_string_equal(notes.end, "the requested duration was over");
     assert_in_range(summary.units, 100, 3600); /* one a second, or for each round of the loop */
-    recorded_program_fini(&recorded);
     munmap(shared, sizeof *shared);
 }
 
@@ -101,7 +100,6 @@ static void the_first_second_is_written_in_parts(void **state)
     assert_int_equal(atomic_load(&shared->end), SS_RECORD_DURATION);
     struct notes notes = {""};
     assert_in_range(read_trace(&recorded, &notes).units, 4, 7);
-    recorded_program_fini(&recorded);
     munmap(shared, sizeof *shared);
 }
 
@@ -120,7 +118,6 @@ static void the_end_of_the_program_ends_it(void **state)
     struct notes notes = {""};
     read_trace(&recorded, &notes);
     assert_string_equal(notes.end, "the program ended");
-    recorded_program_fini(&recorded);
     munmap(shared, sizeof *shared);
 }
 
@@ -134,7 +131,6 @@ static void a_program_that_cannot_run_leaves_no_file(void **state)
     run(&recorded, shared);
     assert_int_equal(atomic_load(&shared->exec_errno), ENOENT);
     assert_int_equal(access(recorded.path, F_OK), -1);
-    recorded_program_fini(&recorded);
     munmap(shared, sizeof *shared);
 }
 
@@ -150,18 +146,18 @@ static void a_file_that_cannot_be_written_is_the_error(void **state)
     assert_int_equal(atomic_load(&shared->end), SS_RECORD_FAILED);
     assert_non_null(strstr(shared->error.message, "/no/such/folder"));
     assert_int_equal(atomic_load(&shared->program_pid), 0);
-    recorded_program_fini(&recorded);
     munmap(shared, sizeof *shared);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_duration_is_over_while_the_program_runs_on),
-        cmocka_unit_test(the_first_second_is_written_in_parts),
-        cmocka_unit_test(the_end_of_the_program_ends_it),
-        cmocka_unit_test(a_program_that_cannot_run_leaves_no_file),
-        cmocka_unit_test(a_file_that_cannot_be_written_is_the_error),
+        cmocka_unit_test_teardown(a_duration_is_over_while_the_program_runs_on,
+                                  recorded_program_end),
+        cmocka_unit_test_teardown(the_first_second_is_written_in_parts, recorded_program_end),
+        cmocka_unit_test_teardown(the_end_of_the_program_ends_it, recorded_program_end),
+        cmocka_unit_test_teardown(a_program_that_cannot_run_leaves_no_file, recorded_program_end),
+        cmocka_unit_test_teardown(a_file_that_cannot_be_written_is_the_error, recorded_program_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

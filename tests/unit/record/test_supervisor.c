@@ -46,7 +46,7 @@ static void start(struct run *run)
     if (run->supervisor == 0) {
         struct outcome *outcome = run->outcome;
         setpgid(0, 0); /* signals to its group reach no other test */
-        recorded_program_enter(&run->recorded);
+        recorded_program_enter();
         outcome->status = ss_supervise(&run->recorded.options, on_finished, run, &outcome->result,
                                        &outcome->program_status, NULL);
         _exit(0);
@@ -60,7 +60,6 @@ static void finish(struct run *run)
     assert_int_equal(status, 0);
     assert_int_equal(run->outcome->status, SS_OK);
     assert_int_equal(run->outcome->reports, 1);
-    recorded_program_fini(&run->recorded);
     close(run->reported_fds[0]);
     close(run->reported_fds[1]);
 }
@@ -97,7 +96,7 @@ static void a_recording_is_reported_while_the_program_runs_on(void **state)
         run.outcome->reported.figures.end_ns - run.outcome->reported.figures.start_ns;
     assert_true(took_ns >= RECORDED_HOUR && took_ns < RECORDED_HOUR + 60 * RECORDED_SECOND);
     assert_int_equal(waitpid(run.supervisor, NULL, WNOHANG), 0);
-    recorded_program_close_stdin(&run.recorded);
+    recorded_program_close_stdin();
     finish(&run);
     assert_int_equal(run.outcome->program_status, 0);
     assert_true(run.outcome->result.ran);
@@ -205,11 +204,12 @@ static void signals_before_the_program_reach_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_status_of_the_program_is_returned),
-        cmocka_unit_test(a_recording_is_reported_while_the_program_runs_on),
-        cmocka_unit_test(signals_to_it_alone_reach_the_program),
-        cmocka_unit_test(signals_before_the_program_reach_it),
-        cmocka_unit_test(a_program_runs_also_without_its_recording),
+        cmocka_unit_test_teardown(the_status_of_the_program_is_returned, recorded_program_end),
+        cmocka_unit_test_teardown(a_recording_is_reported_while_the_program_runs_on,
+                                  recorded_program_end),
+        cmocka_unit_test_teardown(signals_to_it_alone_reach_the_program, recorded_program_end),
+        cmocka_unit_test_teardown(signals_before_the_program_reach_it, recorded_program_end),
+        cmocka_unit_test_teardown(a_program_runs_also_without_its_recording, recorded_program_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
