@@ -23,6 +23,10 @@ SLOWEST = ("test_framework_ranks", "test_trigger", "test_integrations", "test_de
            "test_extending", "test_torch_guard", "test_oracle", "test_crowds", "test_example_slurm")
 
 
+# pytest rewrites each file of tests: ten seconds in each process that may not keep what it made.
+sys.dont_write_bytecode = False
+
+
 class Stepscope:
     """The program under test: call it with arguments, or put it into a command list as it is."""
 
@@ -65,6 +69,12 @@ def pytest_collection_modifyitems(items):
 def pytest_addoption(parser):
     parser.addoption("--record-anew", action="store_true",
                      help="record each input of tests/recordings/ instead of reading the stored one")
+
+
+def need_module(name):
+    """Skips a file of tests that needs it, and does not import it: each process collects each file."""
+    if importlib.util.find_spec(name) is None:
+        pytest.skip(f"{name} is not installed", allow_module_level=True)
 
 
 def _word(argument):

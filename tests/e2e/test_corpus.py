@@ -6,10 +6,11 @@ import pathlib
 import sys
 
 import pytest
+from conftest import need_module
 
 CORPUS = pathlib.Path(__file__).resolve().parents[1] / "corpus"
-pytest.importorskip("torch", reason="PyTorch is not installed")
-pytest.importorskip("numpy", reason="NumPy is not installed")
+need_module("torch")
+need_module("numpy")
 sys.path.insert(0, str(CORPUS))
 import faults  # noqa: E402
 import run  # noqa: E402

@@ -7,8 +7,6 @@ import re
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "peers"))
 import itwinai_peer  # noqa: E402
@@ -22,30 +20,6 @@ def itwinai():
     if module is None:
         pytest.skip(why)
     return module
-
-
-# What py-spy can write and itwinai can read: no blank in a name, no parenthesis or colon in a path.
-LETTERS = "abcxyz_<>.é0"
-NAME = st.one_of(
-    st.sampled_from(["forward", "_engine_run_backward", "<listcomp>", "<lambda>", "<module>",
-                     "thread", "process", "operator()", "f(x"]),
-    st.text(alphabet=LETTERS + "()[]:\"", min_size=1, max_size=6))
-PATH = st.one_of(
-    st.sampled_from(["train.py", "torch/nn/functional.py", "torchvision/ops.py", "itwinai/cli.py",
-                     "my itwinai tools/x.py", "<frozen importlib._bootstrap>",
-                     "<frozen importlib._bootstrap_external>", "<frozen runpy>", "<string>"]),
-    st.text(alphabet=LETTERS + "/ ", min_size=1, max_size=12))
-LINE = st.integers(min_value=0, max_value=2**31 - 1)
-FRAME = st.builds("{} ({}:{})".format, NAME, PATH, LINE)
-LABEL = st.builds('process {}:"{}"'.format, st.integers(0, 2**31 - 1),
-                  st.text(alphabet="abc /-.'=", max_size=10))
-STACK = st.builds(lambda labels, frames: ";".join(labels + frames),
-                  st.lists(LABEL, max_size=2), st.lists(FRAME, max_size=6))
-COUNT = st.one_of(st.integers(0, 5), st.integers(0, 2**40))
-ROW = st.builds(lambda stack, blanks, count, end: f"{stack}{' ' * blanks}{count}{end}", STACK,
-                st.integers(1, 3), COUNT, st.sampled_from(["\n", "\r\n", "\n"]))
-FILE = st.lists(ROW, min_size=1, max_size=12).map("".join)
-LIBRARY = st.sampled_from(["itwinai", "torch", "", "built", "x", "train.py", "é"])
 
 
 def rows_of(stepscope, path, library, aggregate):
@@ -71,15 +45,26 @@ def wanted_rows(itwinai, path, library, aggregate):
         return None
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(text=FILE, library=LIBRARY, aggregate=st.booleans())
-def test_equal_cell_for_cell(stepscope, itwinai, tmp_path_factory, text, library, aggregate):
-    path = tmp_path_factory.getbasetemp() / "random.txt"
-    path.write_bytes(text.encode())
-    wanted = wanted_rows(itwinai, path, library, aggregate)
-    if wanted is None or has_odd_module_name(text):
-        return
-    assert rows_of(stepscope, path, library, aggregate) == wanted
+def at_random(count, check, *names, **options):
+    """Calls check(**arguments) so often, with what itwinai_files.py generates for these names."""
+    # They take seconds to import: not where tests are collected.
+    import hypothesis  # pylint: disable=import-outside-toplevel
+    import itwinai_files  # pylint: disable=import-outside-toplevel
+    arguments = {name: getattr(itwinai_files, name.upper()) for name in names}
+    hypothesis.settings(max_examples=count, deadline=None, **options,
+                        suppress_health_check=list(hypothesis.HealthCheck))(
+        hypothesis.given(**arguments)(check))()
+
+
+def test_equal_cell_for_cell(stepscope, itwinai, tmp_path):
+    def equal(text, library, aggregate):
+        path = tmp_path / "random.txt"
+        path.write_bytes(text.encode())
+        wanted = wanted_rows(itwinai, path, library, aggregate)
+        if wanted is not None and not has_odd_module_name(text):
+            assert rows_of(stepscope, path, library, aggregate) == wanted
+
+    at_random(150, equal, "text", "library", "aggregate")
 
 
 def has_odd_module_name(text):
@@ -93,15 +78,13 @@ def test_most_random_files_are_compared(itwinai, tmp_path):
     """The test above would prove nothing if itwinai refused what is generated."""
     compared = []
 
-    @settings(max_examples=100, deadline=None, database=None)
-    @given(text=FILE)
     def count(text):
         path = tmp_path / "random.txt"
         path.write_bytes(text.encode())
         compared.append(wanted_rows(itwinai, path, "torch", False) is not None
                         and not has_odd_module_name(text))
 
-    count()
+    at_random(100, count, "text", database=None)
     assert sum(compared) > len(compared) // 2
 
 

@@ -7,14 +7,17 @@ import pathlib
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "peers"))
 import schedule_peers  # noqa: E402
 
-RANDOM = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-SMALL = st.integers(0, 6)
+
+def at_random(check, arguments_of):
+    """Calls check(**arguments) 200 times. arguments_of(hypothesis.strategies): the strategies of these."""
+    # It takes seconds to import: not where tests are collected.
+    import hypothesis  # pylint: disable=import-outside-toplevel
+    hypothesis.settings(max_examples=200, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))(
+        hypothesis.given(**arguments_of(hypothesis.strategies))(check))()
 
 
 def name_of(action):
@@ -42,35 +45,40 @@ def cyclic_schedule():
         pytest.skip(f"Composer's cyclic_schedule cannot be had: {error}")
 
 
-@RANDOM
-@given(arguments=st.fixed_dictionaries(
-    dict(wait=SMALL, warmup=SMALL, active=SMALL),
-    optional=dict(repeat=st.integers(0, 4), skip_first=SMALL, skip_first_wait=st.integers(0, 2))),
-    steps=st.integers(1, 90))
-def test_equals_torch(reader, torch_schedule, arguments, steps):
-    wanted = torch_schedule(arguments, steps)
-    if wanted is None:
-        with pytest.raises(ValueError, match="active is 0"):
-            reader.schedule(**arguments)
-    else:
-        ours = reader.schedule(**arguments)
-        assert [name_of(ours(step)) for step in range(steps)] == wanted
+def test_equals_torch(reader, torch_schedule):
+    def equal(arguments, steps):
+        wanted = torch_schedule(arguments, steps)
+        if wanted is None:
+            with pytest.raises(ValueError, match="active is 0"):
+                reader.schedule(**arguments)
+        else:
+            ours = reader.schedule(**arguments)
+            assert [name_of(ours(step)) for step in range(steps)] == wanted
+
+    at_random(equal, lambda st: {
+        "arguments": st.fixed_dictionaries(
+            dict.fromkeys(("wait", "warmup", "active"), st.integers(0, 6)),
+            optional={"repeat": st.integers(0, 4), "skip_first": st.integers(0, 6),
+                      "skip_first_wait": st.integers(0, 2)}),
+        "steps": st.integers(1, 90)})
 
 
-@RANDOM
-@given(arguments=st.fixed_dictionaries({}, optional=dict(
-    skip_first=SMALL, wait=SMALL, warmup=SMALL, active=st.integers(1, 6),
-    repeat=st.integers(0, 4))),
-    lengths=st.lists(st.integers(0, 30), min_size=1, max_size=4),
-    resume=st.floats(0, 1), unknown_length=st.booleans())
-def test_equals_composer(reader, cyclic_schedule, arguments, lengths, resume, unknown_length):
-    resume_at = int(resume * lengths[0])
-    ours = reader.cyclic_schedule(**arguments)
-    rows = [(epoch, batch, name_of(ours(batch, None if unknown_length else length,
-                                        0 if epoch else resume_at)))
-            for epoch, length in enumerate(lengths) for batch in range(length)]
-    assert rows == schedule_peers.composer_actions(cyclic_schedule, arguments, lengths, resume_at,
-                                                   unknown_length)
+def test_equals_composer(reader, cyclic_schedule):
+    def equal(arguments, lengths, resume, unknown_length):
+        resume_at = int(resume * lengths[0])
+        ours = reader.cyclic_schedule(**arguments)
+        rows = [(epoch, batch, name_of(ours(batch, None if unknown_length else length,
+                                            0 if epoch else resume_at)))
+                for epoch, length in enumerate(lengths) for batch in range(length)]
+        assert rows == schedule_peers.composer_actions(cyclic_schedule, arguments, lengths, resume_at,
+                                                       unknown_length)
+
+    at_random(equal, lambda st: {
+        "arguments": st.fixed_dictionaries({}, optional={
+            **dict.fromkeys(("skip_first", "wait", "warmup"), st.integers(0, 6)),
+            "active": st.integers(1, 6), "repeat": st.integers(0, 4)}),
+        "lengths": st.lists(st.integers(0, 30), min_size=1, max_size=4),
+        "resume": st.floats(0, 1), "unknown_length": st.booleans()})
 
 
 def test_golden_tables_are_what_the_functions_give(torch_schedule, cyclic_schedule):

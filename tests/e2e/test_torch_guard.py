@@ -9,11 +9,12 @@ import subprocess
 import sys
 
 import pytest
+from conftest import need_module
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HOOKS = ROOT / "src" / "inject" / "torch_hooks"
 WORKLOAD = ROOT / "tests" / "workloads" / "torch_guarded.py"
-pytest.importorskip("torch", reason="PyTorch is not installed")
+need_module("torch")
 
 # What a hook does at its first call only.
 ONCE = {"define_group", "set_implicit_group"}

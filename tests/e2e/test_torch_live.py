@@ -10,11 +10,12 @@ import subprocess
 import sys
 
 import pytest
+from conftest import need_module
 
 WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
 PYTHONS = [sys.executable, "/usr/bin/python3",
            *filter(None, os.environ.get("STEPSCOPE_PYTHONS", "").split(":"))]
-pytest.importorskip("torch", reason="PyTorch is not installed")
+need_module("torch")
 
 
 @pytest.fixture
