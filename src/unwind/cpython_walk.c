@@ -344,6 +344,16 @@ static bool holds_gil(const struct ss_python *python, const struct ss_python_thr
            ss_word(range->buffer, layout->gil_last_holder) == thread->tstate_address;
 }
 
+/* true: the copied data stack is the one that the thread state had after the copy. A greenlet has a
+ * data stack of its own, and the frames of one that is suspended look as if they ran: without this,
+ * they would be found in the copy. */
+static bool is_current_stack(const struct ss_python *python, const struct ss_python_walk *walk,
+                             const uint8_t *window)
+{
+    uint64_t copied = walk->chunks.count > 0 ? walk->chunks.data[0].address : 0;
+    return ss_word(window, python->layout.tstate_datastack_chunk - python->window_start) == copied;
+}
+
 /* Decodes the fetched ranges of a plan. false: the thread is gone. */
 static bool use_fetched(struct ss_python *python, struct ss_python_thread *thread,
                         struct attempt *attempt, struct ss_python_stack *stack)
@@ -364,7 +374,9 @@ static bool use_fetched(struct ss_python *python, struct ss_python_thread *threa
     if (is_known && scratch->plan.is_quiet) {
         decode(python, thread, which, false, attempt);
     } else if (is_known && ss_walk_has_snapshot(python)) {
-        decode_snapshot(python, thread, which, attempt);
+        if (is_current_stack(python, walk, window->buffer)) {
+            decode_snapshot(python, thread, which, attempt);
+        }
     } else if (is_known) {
         /* Retrying until the innermost frame is stable would bias samples towards long functions.
          * Scattered frames get one strict attempt first: tolerant decoding verifies less there. */

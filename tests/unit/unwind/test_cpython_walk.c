@@ -437,6 +437,63 @@ static void a_layout_that_does_not_fit_is_refused(void **state)
     assert_non_null(strstr(err.message, "could not be verified"));
 }
 
+/* A greenlet: another data stack, and the thread state's own pointers to it. */
+struct greenlet {
+    uint64_t chunk, leaf;
+};
+
+static struct greenlet push_greenlet(struct image *image, const char *name, int32_t line)
+{
+    struct greenlet made = {.chunk = image_alloc(image, 2048)};
+    uint64_t chunk = image->chunk;
+    size_t count = image->frame_count;
+    image->chunk = made.chunk;
+    image->frame_count = 0;
+    image_put_word(image, made.chunk, image->layout->chunk_size, 2048);
+    image_push(image, image_code(image, "greenlet", line), 5);
+    made.leaf = image_push(image, image_code(image, name, line + 100), 5);
+    image_set_running(image, made.leaf, true); /* in switch(): also while it is suspended */
+    image->chunk = chunk;
+    image->frame_count = count;
+    return made;
+}
+
+static void switch_to(struct image *image, struct greenlet greenlet)
+{
+    image_put_word(image, image->tstate, image->layout->tstate_datastack_chunk, greenlet.chunk);
+    image_set_leaf(image, greenlet.leaf);
+}
+
+static void a_suspended_greenlet_is_no_stack(void **state)
+{
+    (void)state;
+    for (int v = 3; v < VERSIONS; v++) {
+        struct fixture fixture;
+        struct ss_python_stack stack;
+        begin(&fixture, versions[v]);
+        struct image *image = &fixture.image;
+        struct greenlet all[3] = {{image->chunk, image->frames[DEPTH - 1]}};
+        image_set_running(image, all[0].leaf, true);
+        all[1] = push_greenlet(image, "left", 5001);
+        all[2] = push_greenlet(image, "right", 6001);
+        for (int i = 0; i < 30; i++) {
+            int which = i % 3;
+            switch_to(image, all[which]);
+            assert_int_equal(ss_python_walk_thread(fixture.python, fixture.thread, &stack),
+                             SS_PYTHON_OK);
+            assert_int_equal(stack.depth, which == 0 ? DEPTH : 2);
+            assert_frame(&fixture, &stack, stack.depth - 1,
+                         which == 0   ? "f11"
+                         : which == 1 ? "left"
+                                      : "right",
+                         which == 0   ? 1102
+                         : which == 1 ? 5102
+                                      : 6102);
+        }
+        end(&fixture);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +516,7 @@ int main(void)
         cmocka_unit_test(the_end_of_the_process_is_reported),
         cmocka_unit_test(an_interpreter_that_starts_is_to_be_tried_again),
         cmocka_unit_test(a_layout_that_does_not_fit_is_refused),
+        cmocka_unit_test(a_suspended_greenlet_is_no_stack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
