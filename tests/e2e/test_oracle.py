@@ -2,6 +2,7 @@
 """Stacks of a program that is not stopped, judged by what that program can have called, and against
 the same program stopped for every sample."""
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from interpreters import Program, by_minor
 
+WORKLOADS = Path(__file__).resolve().parents[1] / "workloads"
 PYTHONS = by_minor()
 NEW = [minor for minor in PYTHONS if tuple(map(int, minor.split("."))) >= (3, 11)]
 OLD = [minor for minor in PYTHONS if minor not in NEW]
@@ -136,3 +138,21 @@ def test_leaves_are_those_of_the_stopped_program(read_stacks):
 @pytest.mark.parametrize("minor", NEW[:-1])
 def test_leaves_are_right_in_each_version(read_stacks, minor):
     check_leaves(read_stacks, minor)
+
+
+@pytest.mark.parametrize("period_ms", [2, 20])
+def test_a_suspended_greenlet_has_no_samples(stepscope, python, tmp_path, period_ms):
+    """All but what the program measures itself is in the function that computes."""
+    pytest.importorskip("greenlet", reason="greenlet is not installed")
+    packages = os.path.dirname(os.path.dirname(importlib.util.find_spec("greenlet").origin))
+    trace = tmp_path / "t.pftrace"
+    done = stepscope("record", "-q", "-r", "1000", "--no-torch", "-o", trace, "--", python,
+                     WORKLOADS / "greenlets.py", str(period_ms / 1000), str(1200 // period_ms),
+                     env={"PYTHONPATH": packages})
+    rows = json.loads(stepscope("report", "--by", "function", "--num-rows", "all", "--format", "json",
+                                "--match", "greenlets.py", trace).stdout)["tables"][0]["rows"]
+    samples = {row["name"]: row["self_samples"] for row in rows}
+    assert samples["burn"] > 500
+    # Where a switch happens while a stack is read, both are right: no more than one read of each.
+    least_percent = float(done.stdout) - 100 * 0.02 / period_ms - 0.5
+    assert 100 * samples["burn"] / sum(samples.values()) >= least_percent, samples
