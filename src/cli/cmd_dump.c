@@ -240,12 +240,16 @@ static void put_frame(struct ss_strbuf *text, const struct dump *dump, uint32_t 
     struct ss_strview file = dump->full_filenames ? frame.file : short_file(dump->pid, frame.file);
     ss_strbuf_append_format(text, "    %s", colour ? SS_BOLD : "");
     ss_text_append_clean(text, frame.function);
-    ss_strbuf_append_format(text, "%s (", colour ? SS_OFF : "");
-    ss_text_append_clean(text, file);
-    if (frame.line > 0) {
-        ss_strbuf_append_format(text, ":%d", frame.line);
+    ss_strbuf_append_text(text, colour ? SS_OFF : "");
+    if (file.length > 0) {
+        ss_strbuf_append_text(text, " (");
+        ss_text_append_clean(text, file);
+        if (frame.line > 0) {
+            ss_strbuf_append_format(text, ":%d", frame.line);
+        }
+        ss_strbuf_append_char(text, ')');
     }
-    ss_strbuf_append_text(text, ")\n");
+    ss_strbuf_append_char(text, '\n');
 }
 
 static void print_text(const struct dump *dump)
@@ -269,7 +273,8 @@ static void print_text(const struct dump *dump)
             ss_strbuf_append_char(&text, '"');
         }
         ss_strbuf_append_char(&text, '\n');
-        if (thread->is_partial || thread->is_lost) {
+        bool is_whole = !thread->is_partial && !thread->is_lost;
+        if (!is_whole && thread->depth < SS_PYTHON_MAX_DEPTH) {
             ss_strbuf_append_text(&text, "    (the innermost frames kept changing)\n");
         }
         for (uint32_t k = 0; k < thread->depth; k++) {

@@ -96,11 +96,16 @@ static void free_entry(struct ss_python_sampler *sampler, struct ss_sampler_entr
     if (entry->python != NULL) {
         entry->python->user = NULL;
     }
+    for (size_t i = 0; i < entry->inner.count; i++) {
+        entry->inner.data[i]->user = NULL;
+    }
     if (entry->public.tid > 0) {
         HASH_DEL(sampler->by_tid, entry);
     }
     ss_task_state_close(&entry->state);
     ss_vec_fini(&entry->frames);
+    ss_vec_fini(&entry->joined);
+    ss_vec_fini(&entry->inner);
     ss_free(entry);
 }
 
@@ -169,11 +174,34 @@ static void forget_stack(struct ss_python_sampler *sampler, struct ss_sampler_en
     entry->has_sample = false;
 }
 
+/* true: the state was one of several, and the others stay. */
+static bool take_from_states(struct ss_sampler_entry *entry, const struct ss_python_thread *thread)
+{
+    size_t count = 0;
+    if (entry->inner.count == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < entry->inner.count; i++) {
+        if (entry->python == thread) {
+            entry->python = entry->inner.data[i];
+            thread = entry->python; /* it is no inner one any more */
+        } else if (entry->inner.data[i] != thread) {
+            entry->inner.data[count++] = entry->inner.data[i];
+        }
+    }
+    entry->inner.count = count;
+    return true;
+}
+
 static void forget_python_thread(void *context, struct ss_python_thread *thread)
 {
     struct ss_python_sampler *sampler = context;
     struct ss_sampler_entry *entry = thread->user;
-    if (entry != NULL) {
+    if (entry != NULL && entry->inner.count > 0) {
+        forget_stack(sampler, entry);
+        take_from_states(entry, thread);
+        thread->user = NULL;
+    } else if (entry != NULL) {
         forget_stack(sampler, entry);
         entry->python = NULL;
         entry->poll_tick = sampler->ticks;
@@ -196,21 +224,40 @@ static bool is_not_started(const struct ss_python_sampler *sampler,
            same_tid->python->interpreter_id == thread->interpreter_id;
 }
 
+/* A thread that runs code in another interpreter has a state in each: they are one stack. */
+static void add_state(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry,
+                      struct ss_python_thread *thread)
+{
+    forget_stack(sampler, entry);
+    if (thread->interpreter_id < entry->python->interpreter_id) {
+        struct ss_python_thread *outer = thread;
+        thread = entry->python;
+        entry->python = outer;
+    }
+    ss_vec_push(&entry->inner, thread);
+    for (size_t i = entry->inner.count - 1;
+         i > 0 && entry->inner.data[i - 1]->interpreter_id > thread->interpreter_id; i--) {
+        entry->inner.data[i] = entry->inner.data[i - 1];
+        entry->inner.data[i - 1] = thread;
+    }
+}
+
 static struct ss_sampler_entry *add_python_entry(struct ss_python_sampler *sampler,
-                                                 const struct ss_python_thread *thread,
+                                                 struct ss_python_thread *thread,
                                                  struct ss_sampler_entry *same_tid)
 {
-    if (same_tid != NULL && same_tid->python == NULL) {
-        forget_stack(sampler, same_tid); /* it was polled before its thread state was known */
+    if (same_tid != NULL && same_tid->python != NULL) {
+        add_state(sampler, same_tid, thread);
         return same_tid;
     }
-    /* Several interpreters on one kernel thread: one entry each, with the same task state. */
-    bool shares_tid = same_tid != NULL;
-    pid_t tid = shares_tid || sampler->other_namespace ? 0 : thread->tid;
-    struct ss_sampler_entry *entry = add_entry(sampler, tid, thread->tid);
-    if (shares_tid) {
-        ss_task_state_open(&entry->state, sampler->pid, same_tid->public.tid);
+    if (same_tid != NULL) {
+        forget_stack(sampler, same_tid); /* it was polled before its thread state was known */
+        same_tid->python = thread;
+        return same_tid;
     }
+    pid_t tid = sampler->other_namespace ? 0 : thread->tid;
+    struct ss_sampler_entry *entry = add_entry(sampler, tid, thread->tid);
+    entry->python = thread;
     return entry;
 }
 
@@ -230,10 +277,9 @@ struct ss_sampler_entry *ss_sampler_entry_of(struct ss_python_sampler *sampler,
         return NULL;
     }
     entry = add_python_entry(sampler, thread, entry);
-    entry->python = thread;
     sampler->lists_stale = true;
     entry->public.has_python = true;
-    entry->public.is_main = thread->is_main;
+    entry->public.is_main = entry->python->is_main;
     thread->user = entry;
     sampler->names_wanted = true;
     uint64_t soon_ns = sampler->tick_ns + name_poll_ns;

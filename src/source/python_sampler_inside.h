@@ -13,6 +13,13 @@ struct ss_sampler_entry {
     struct ss_task_state state;
     pid_t inner_tid; /* in the pid namespace of the target */
     struct ss_python_thread *python;
+    /* Its states in other interpreters, in the order of these: each was entered from the one
+     * before. */
+    struct ss_vec_of(struct ss_python_thread *) inner;
+    struct ss_vec_of(uint32_t) joined; /* frames of its states so far, while they are read */
+    size_t joined_states;
+    enum ss_python_result joined_result;
+    bool joined_holds_gil;
     struct ss_vec_of(uint32_t) frames; /* of the last sample */
     bool has_sample;
     bool partial;

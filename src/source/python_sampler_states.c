@@ -196,24 +196,37 @@ static bool poll_state(struct ss_python_sampler *sampler, struct ss_sampler_entr
     return false;
 }
 
-static bool waits_for_gil(const struct ss_python_sampler *sampler,
-                          const struct ss_sampler_entry *entry)
+static bool waits_for_gil_of(const struct ss_python_sampler *sampler,
+                             const struct ss_sampler_entry *entry,
+                             const struct ss_python_thread *thread)
 {
     uint64_t address;
     size_t length;
-    return entry->activity == SS_TASK_SLEEPING &&
-           ss_python_gil_range(sampler->python, entry->python, &address, &length) &&
+    return ss_python_gil_range(sampler->python, thread, &address, &length) &&
            ss_task_state_waits_on(&entry->state, address, length);
+}
+
+static bool waits_for_gil(const struct ss_python_sampler *sampler,
+                          const struct ss_sampler_entry *entry)
+{
+    bool waits = entry->activity == SS_TASK_SLEEPING;
+    if (!waits || waits_for_gil_of(sampler, entry, entry->python)) {
+        return waits;
+    }
+    for (size_t i = 0; i < entry->inner.count; i++) {
+        if (waits_for_gil_of(sampler, entry, entry->inner.data[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* --- stacks ---------------------------------------------------------------------------------- */
 
-static void on_stack(void *context, struct ss_python_thread *thread, enum ss_python_result result,
-                     const struct ss_python_stack *stack)
+static void take_stack(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry,
+                       enum ss_python_result result, const uint32_t *frames, uint32_t depth,
+                       bool holds_gil)
 {
-    struct ss_python_sampler *sampler = context;
-    struct ss_sampler_entry *entry = thread->user;
-    sampler->counts.retries += stack->retries;
     sampler->counts.seen++;
     if (result == SS_PYTHON_LOST) {
         sampler->counts.lost++;
@@ -223,12 +236,52 @@ static void on_stack(void *context, struct ss_python_thread *thread, enum ss_pyt
     entry->partial = result == SS_PYTHON_PARTIAL;
     sampler->counts.partial += entry->partial;
     sampler->counts.ok += !entry->partial;
-    entry->gil = stack->holds_gil                ? SS_SAMPLER_GIL_HELD
+    entry->gil = holds_gil                       ? SS_SAMPLER_GIL_HELD
                  : waits_for_gil(sampler, entry) ? SS_SAMPLER_GIL_WAITED
                                                  : SS_SAMPLER_GIL_NONE;
     entry->wait = entry->gil == SS_SAMPLER_GIL_WAITED ? SS_TASK_WAIT_UNKNOWN
                                                       : ss_task_state_wait(&entry->state);
-    emit_sample(sampler, entry, stack->frames, result == SS_PYTHON_EMPTY ? 0 : stack->depth, 1);
+    emit_sample(sampler, entry, frames, result == SS_PYTHON_EMPTY ? 0 : depth, 1);
+}
+
+/* The states of a thread arrive in their order, the outermost first. The worst result counts, but
+ * that a state without frames is nothing bad. */
+static void join_stack(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry,
+                       const struct ss_python_thread *thread, enum ss_python_result result,
+                       const struct ss_python_stack *stack)
+{
+    if (thread == entry->python) {
+        ss_vec_clear(&entry->joined);
+        entry->joined_states = 0;
+        entry->joined_result = SS_PYTHON_EMPTY;
+        entry->joined_holds_gil = false;
+    }
+    size_t before = entry->joined.count, depth = result == SS_PYTHON_EMPTY ? 0 : stack->depth;
+    ss_vec_resize(&entry->joined, before + depth);
+    if (depth > 0) {
+        memcpy(entry->joined.data + before, stack->frames, depth * sizeof *stack->frames);
+    }
+    entry->joined_holds_gil |= stack->holds_gil;
+    bool is_worse = entry->joined_result == SS_PYTHON_EMPTY || result == SS_PYTHON_LOST ||
+                    (result == SS_PYTHON_PARTIAL && entry->joined_result != SS_PYTHON_LOST);
+    entry->joined_result = is_worse ? result : entry->joined_result;
+    if (++entry->joined_states == 1 + entry->inner.count) {
+        take_stack(sampler, entry, entry->joined_result, entry->joined.data,
+                   (uint32_t)entry->joined.count, entry->joined_holds_gil);
+    }
+}
+
+static void on_stack(void *context, struct ss_python_thread *thread, enum ss_python_result result,
+                     const struct ss_python_stack *stack)
+{
+    struct ss_python_sampler *sampler = context;
+    struct ss_sampler_entry *entry = thread->user;
+    sampler->counts.retries += stack->retries;
+    if (entry->inner.count > 0) {
+        join_stack(sampler, entry, thread, result, stack);
+    } else {
+        take_stack(sampler, entry, result, stack->frames, stack->depth, stack->holds_gil);
+    }
 }
 
 /* Reads the stacks of threads that moved. False: the process has ended. */
@@ -245,6 +298,9 @@ static bool read_stacks(struct ss_python_sampler *sampler)
 static bool add_moved(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry)
 {
     ss_vec_push(&sampler->moved, entry->python);
+    for (size_t i = 0; i < entry->inner.count; i++) {
+        ss_vec_push(&sampler->moved, entry->inner.data[i]);
+    }
     return sampler->moved.count < BATCH || read_stacks(sampler);
 }
 
@@ -276,8 +332,8 @@ static bool still_waits(const struct ss_python_sampler *sampler,
     uint64_t self = entry->python->tstate_address;
     uint64_t changes = sampler->gil.switches - entry->gil_switches;
     return sampler->has_gil && entry->has_sample && entry->gil == SS_SAMPLER_GIL_WAITED &&
-           entry->gil_holder != 0 && entry->inferred < MAX_INFERRED && changes <= 1 &&
-           self != entry->gil_holder && self != sampler->gil.holder;
+           entry->inner.count == 0 && entry->gil_holder != 0 && entry->inferred < MAX_INFERRED &&
+           changes <= 1 && self != entry->gil_holder && self != sampler->gil.holder;
 }
 
 /* The waiter count is part of a structure of the C library, whose layout may differ: it is trusted
@@ -340,7 +396,7 @@ static bool sample_active(struct ss_python_sampler *sampler, bool others_wait)
             entry->inferred++;
             sampler->counts.seen++;
             grow_weight(sampler, entry, 1);
-        } else if (others_wait && entry->state.tid != 0 &&
+        } else if (others_wait && entry->state.tid != 0 && entry->inner.count == 0 &&
                    entry->python->tstate_address != sampler->gil.holder) {
             is_alive = sample_as_waiting(sampler, entry);
         } else {

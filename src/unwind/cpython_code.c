@@ -41,6 +41,7 @@ void ss_code_cache_fini(struct ss_code_cache *cache)
     }
     ss_vec_fini(&cache->codes);
     ss_vec_fini(&cache->frames);
+    ss_vec_fini(&cache->marks);
     ss_free(cache->lookups);
     ss_free(cache->by_address);
     ss_free(cache->by_line);
@@ -470,6 +471,22 @@ uint32_t ss_code_frame_slow(struct ss_code_cache *cache, uint64_t address, uint6
     }
     put_lookup(cache, address, instruction, frame);
     return frame;
+}
+
+uint32_t ss_code_mark(struct ss_code_cache *cache, struct ss_strview text)
+{
+    uint32_t name = ss_intern_put(&cache->texts, text.data, text.length);
+    for (size_t i = 0; i < cache->marks.count; i++) {
+        const struct ss_code_frame *frame = &cache->frames.data[cache->marks.data[i] - 1];
+        if (cache->codes.data[frame->code].name == name) {
+            return cache->marks.data[i];
+        }
+    }
+    uint32_t nowhere = ss_intern_put(&cache->texts, "", 0);
+    ss_vec_push(&cache->codes,
+                (struct ss_code){.function = name, .name = name, .file = nowhere, .is_dead = true});
+    ss_vec_push(&cache->marks, frame_id(cache, (uint32_t)cache->codes.count - 1, 0));
+    return cache->marks.data[cache->marks.count - 1];
 }
 
 static bool is_return(const struct ss_cpython_layout *layout, uint8_t opcode)

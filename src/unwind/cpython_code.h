@@ -38,7 +38,7 @@ struct ss_code {
     uint32_t function, name, file; /* interned */
     int32_t first_line;
     bool is_shim;
-    bool is_dead;         /* the address was reused */
+    bool is_dead;         /* the address was reused, or there is none: ss_code_mark */
     uint32_t doubts;      /* number of instructions outside the bytecode */
     uint32_t frame_bytes; /* of its frames on the data stack; 0 unknown */
     struct ss_line_entry *lines;
@@ -71,8 +71,9 @@ struct ss_code_cache {
     uint32_t by_address_slots;
     uint32_t *by_line; /* (code, line) → frame id; 0 = free */
     uint32_t by_line_slots;
-    uint64_t code_type;  /* address of PyCode_Type; 0 until known */
-    uint32_t check_next; /* where the next ss_code_cache_check continues */
+    uint64_t code_type;               /* address of PyCode_Type; 0 until known */
+    uint32_t check_next;              /* where the next ss_code_cache_check continues */
+    struct ss_vec_of(uint32_t) marks; /* ids of ss_code_mark */
     bool no_lines;
     size_t line_bytes;
 };
@@ -106,6 +107,10 @@ static inline uint32_t ss_code_frame(struct ss_code_cache *cache, uint64_t code,
         }
     }
 }
+
+/* The id of a frame of no code object, whose function is `text`: it stands for what is not known.
+ */
+uint32_t ss_code_mark(struct ss_code_cache *cache, struct ss_strview text);
 
 /* true: the instruction, which ss_code_frame has accepted, is a return. */
 bool ss_code_is_return(struct ss_code_cache *cache, uint64_t code, uint64_t instruction);

@@ -69,7 +69,7 @@ static bool is_same(const struct ss_python *python, const struct ss_walk_frame *
 
 /* The result of one attempt. */
 struct attempt {
-    uint32_t count;        /* frames written to the ring, in total */
+    uint32_t count;        /* frames found, in total */
     uint32_t unstable;     /* number of innermost frames that are not verified */
     bool is_tolerant;      /* innermost frames may change: see is_bad_in_top */
     bool has_stable_frame; /* the chain reached a frame that is equal in both copies */
@@ -93,7 +93,15 @@ static bool read_unpredicted(struct ss_python *python, struct ss_walk_frame *fra
     return true;
 }
 
-/* Puts a frame into the ring; false: not a valid frame. */
+/* Where the n-th frame, innermost first, is kept: the first SS_PYTHON_INNERMOST, and a ring of the
+ * last. */
+static uint32_t place_of(uint32_t n)
+{
+    enum { RING = SS_PYTHON_MAX_DEPTH - SS_PYTHON_INNERMOST };
+    return n < SS_PYTHON_INNERMOST ? n : SS_PYTHON_INNERMOST + (n - SS_PYTHON_INNERMOST) % RING;
+}
+
+/* Puts a frame into its place; false: not a valid frame. */
 static bool put_frame(struct ss_python *python, const struct ss_walk_frame *frame,
                       struct attempt *attempt)
 {
@@ -105,7 +113,7 @@ static bool put_frame(struct ss_python *python, const struct ss_walk_frame *fram
         return false;
     }
     if (id != SS_FRAME_SHIM) {
-        python->scratch->reversed[attempt->count++ % SS_PYTHON_MAX_DEPTH] = id;
+        python->scratch->reversed[place_of(attempt->count++)] = id;
     }
     return true;
 }
@@ -142,8 +150,9 @@ static void note_size(struct ss_python *python, const struct ss_python_walk *wal
     }
 }
 
-/* Follows the frames from `leaf` on. Fills the ring, scratch->chain and scratch->missed. Long: a
- * frame is judged by what all frames before it have shown, which is the state of this loop. */
+/* Follows the frames from `leaf` on. Fills scratch->reversed, scratch->chain and scratch->missed.
+ * Long: a frame is judged by what all frames before it have shown, which is the state of this loop.
+ */
 static void follow_chain(struct ss_python *python, const struct ss_python_walk *walk,
                          struct finder *finder, uint64_t leaf, struct attempt *attempt)
 {
@@ -345,7 +354,7 @@ static bool holds_gil(const struct ss_python *python, const struct ss_python_thr
 }
 
 /* true: the copied data stack is the one that the thread state had after the copy. A greenlet has a
- * data stack of its own, and the frames of one that is suspended look as if they ran: without this,
+ * data stack of its own, and the frames of one that is suspended seem to run: without this check,
  * they would be found in the copy. */
 static bool is_current_stack(const struct ss_python *python, const struct ss_python_walk *walk,
                              const uint8_t *window)
@@ -400,19 +409,27 @@ static bool try_once(struct ss_python *python, struct ss_python_thread *thread,
     return ss_walk_fetch(python) && use_fetched(python, thread, attempt, stack);
 }
 
-/* Reverses the ring: frames outermost first, without the unverified innermost ones. */
+/* Reverses the frames: outermost first, without the unverified innermost ones. */
 static void put_result(struct ss_python *python, const struct attempt *attempt,
                        struct ss_python_stack *stack)
 {
-    uint32_t frame_count =
-        attempt->count < SS_PYTHON_MAX_DEPTH ? attempt->count : SS_PYTHON_MAX_DEPTH;
-    uint32_t stable = attempt->count - attempt->unstable;
-    frame_count = frame_count < stable ? frame_count : stable;
-    for (uint32_t i = 0; i < frame_count; i++) {
-        python->frames[i] =
-            python->scratch->reversed[(attempt->count - 1 - i) % SS_PYTHON_MAX_DEPTH];
+    const uint32_t *reversed = python->scratch->reversed;
+    bool is_too_deep = attempt->count > SS_PYTHON_MAX_DEPTH;
+    /* Of a deep stack: all of the inner end, and as many of the outer end as the mark leaves. */
+    uint32_t outer = SS_PYTHON_MAX_DEPTH - SS_PYTHON_INNERMOST - 1;
+    uint32_t first = is_too_deep ? attempt->count - outer : attempt->unstable;
+    first = first > attempt->unstable ? first : attempt->unstable;
+    stack->depth = 0;
+    for (uint32_t n = attempt->count; n > first; n--) {
+        python->frames[stack->depth++] = reversed[place_of(n - 1)];
     }
-    stack->depth = frame_count;
+    if (is_too_deep && attempt->unstable < SS_PYTHON_INNERMOST) {
+        python->frames[stack->depth++] =
+            ss_code_mark(&python->codes, ss_strview_of("<frames left out: the stack is too deep>"));
+        for (uint32_t n = SS_PYTHON_INNERMOST; n > attempt->unstable; n--) {
+            python->frames[stack->depth++] = reversed[place_of(n - 1)];
+        }
+    }
 }
 
 enum ss_python_result ss_walk_complete(struct ss_python *python, struct ss_python_thread *thread,

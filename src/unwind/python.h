@@ -21,7 +21,11 @@
 #include "base/memory_reader.h"
 #include "base/strview.h"
 
-enum { SS_PYTHON_MAX_DEPTH = 8192 };
+enum {
+    /* Of deeper stacks both ends are kept, and between them a frame that says so. */
+    SS_PYTHON_MAX_DEPTH = 8192,
+    SS_PYTHON_INNERMOST = SS_PYTHON_MAX_DEPTH / 2, /* frames that are kept of the inner end */
+};
 
 /* The location of the runtime, which the caller finds (ELF symbols, sections, maps). */
 struct ss_python_location {
@@ -97,10 +101,12 @@ struct ss_python_gil {
 bool ss_python_get_gil(const struct ss_python *python, struct ss_python_gil *gil);
 
 enum ss_python_result {
-    SS_PYTHON_OK,      /* verified and complete */
-    SS_PYTHON_PARTIAL, /* the root-side part is verified; the rest kept changing or is unreadable */
-    SS_PYTHON_EMPTY,   /* no Python frames (a thread between calls) */
-    SS_PYTHON_LOST     /* nothing could be verified, or the thread state is gone */
+    SS_PYTHON_OK, /* verified and complete */
+    /* The root-side part is verified and the rest kept changing or is unreadable, or the stack is
+     * deeper than SS_PYTHON_MAX_DEPTH. */
+    SS_PYTHON_PARTIAL,
+    SS_PYTHON_EMPTY, /* no Python frames (a thread between calls) */
+    SS_PYTHON_LOST   /* nothing could be verified, or the thread state is gone */
 };
 
 struct ss_python_stack {

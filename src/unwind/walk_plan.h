@@ -83,7 +83,7 @@ struct ss_walk_scratch {
     uint8_t *buffer;
     size_t buffer_bytes;
     uint32_t wanted_sizes; /* number of walks left that record frame sizes */
-    uint32_t *reversed;    /* ids, innermost first: a ring of SS_PYTHON_MAX_DEPTH */
+    uint32_t *reversed;    /* SS_PYTHON_MAX_DEPTH ids, innermost first */
     bool shares_reversed;
 };
 

@@ -156,3 +156,60 @@ def test_a_suspended_greenlet_has_no_samples(stepscope, python, tmp_path, period
     # Where a switch happens while a stack is read, both are right: no more than one read of each.
     least_percent = float(done.stdout) - 100 * 0.02 / period_ms - 0.5
     assert 100 * samples["burn"] / sum(samples.values()) >= least_percent, samples
+
+
+DEEP = """
+import sys, time
+sys.setrecursionlimit(20000)
+def hot():
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end: sum(range(100))
+def dive(levels): return hot() if levels == 0 else dive(levels - 1)
+dive(int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("minor", NEW)
+def test_of_a_deep_stack_both_ends_are_kept(stepscope, tmp_path, minor):
+    (tmp_path / "deep.py").write_text(DEEP)
+    for levels, is_cut in ((8000, False), (9500, True)):
+        trace = tmp_path / "t.pftrace"
+        stepscope("record", "-q", "--no-torch", "-o", trace, "--", *PYTHONS[minor], tmp_path / "deep.py", levels)
+        lines = stepscope("export", "--to", "raw", "-F", "-o", "-", "--match", "^hot ", trace).stdout.splitlines()
+        stacks = [line.rpartition(" ")[0].split(";") for line in lines]
+        assert stacks
+        for stack in stacks:
+            names = [frame.partition(" (")[0] for frame in stack]
+            assert names[-1] == "hot" and names[0] == "<module>"
+            assert ("<frames left out: the stack is too deep>" in names) == is_cut
+            assert len(names) == (8192 if is_cut else levels + 3)
+
+
+TWO_INTERPRETERS = """
+import threading
+try: import _interpreters as interpreters
+except ImportError: import _xxsubinterpreters as interpreters
+code = ("import time\\ndef inner():\\n    end = time.monotonic() + 0.5\\n"
+        "    while time.monotonic() < end: sum(range(100))\\ninner()\\n")
+def outer():
+    run = interpreters.exec if hasattr(interpreters, "exec") else interpreters.run_string
+    run(interpreters.create(), code)
+thread = threading.Thread(target=outer, name="worker")
+thread.start()
+thread.join()
+"""
+
+
+@pytest.mark.parametrize("minor", [minor for minor in PYTHONS if minor not in ("3.8", "3.14")])
+def test_a_thread_in_two_interpreters_has_one_stack(stepscope, tmp_path, minor):
+    (tmp_path / "two.py").write_text(TWO_INTERPRETERS)
+    trace = tmp_path / "t.pftrace"
+    stepscope("record", "-q", "-r", "200", "--no-torch", "-o", trace, "--", *PYTHONS[minor], tmp_path / "two.py")
+    rows = json.loads(stepscope("report", "--by", "thread", "--idle", "all", "--num-rows", "all",
+                                "--format", "json", trace).stdout)["tables"][0]["rows"]
+    assert len(rows) == 2 and all(row["tid"] > 0 for row in rows)
+    lines = stepscope("export", "--to", "raw", "-F", "-o", "-", "--match", "^inner ", trace).stdout.splitlines()
+    assert lines
+    for line in lines:
+        names = [frame.partition(" (")[0] for frame in line.rpartition(" ")[0].split(";")]
+        assert names[-1] == "inner" and "outer" in names, line

@@ -444,6 +444,26 @@ static void instructions_in_copies_are_found(void **state)
     end(&fixture);
 }
 
+static void a_mark_is_one_frame_without_a_place(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, 0x030c);
+    struct ss_code_cache *cache = &fixture.cache;
+    uint32_t id = ss_code_mark(cache, ss_strview_of("<unknown>"));
+    uint32_t other = ss_code_mark(cache, ss_strview_of("<left out>"));
+    assert_int_equal(ss_code_mark(cache, ss_strview_of("<unknown>")), id);
+    assert_int_not_equal(id, other);
+    const struct ss_code_frame *frame = &cache->frames.data[id - 1];
+    const struct ss_code *code = &cache->codes.data[frame->code];
+    assert_true(
+        ss_strview_equal(ss_intern_get(&cache->texts, code->name), ss_strview_of("<unknown>")));
+    assert_int_equal(ss_intern_get(&cache->texts, code->file).length, 0);
+    assert_int_equal(frame->line, 0);
+    assert_int_equal(ss_code_cache_check(cache, UINT32_MAX), 0); /* it is at no address */
+    end(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -463,6 +483,7 @@ int main(void)
         cmocka_unit_test(instructions_that_return_are_known),
         cmocka_unit_test(sizes_of_frames_are_kept_if_they_can_be),
         cmocka_unit_test(instructions_in_copies_are_found),
+        cmocka_unit_test(a_mark_is_one_frame_without_a_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
