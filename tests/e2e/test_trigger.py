@@ -14,7 +14,7 @@ import time
 
 import pytest
 from conftest import ranks_without_torchrun
-from target import info_so_far, is_alive, until
+from target import HANGS_AFTER_S, info_so_far, is_alive, until
 from test_annotations import Trace
 
 WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
@@ -30,14 +30,48 @@ while not stop.exists():
 
 
 class Job:
-    """A job that is recorded on demand until the test ends it."""
+    """A job that is recorded on demand until the test ends it. Its steps are slow: a window that lies
+    some ahead is seconds away. They are fast once all ranks are armed for a window to wait for."""
 
-    def __init__(self, stepscope, run, stop, process):
+    def __init__(self, stepscope, run, stop, process, ranks):
         self.stepscope, self.run, self.stop, self.process = stepscope, run, stop, process
+        self.ranks, self.fast = ranks, pathlib.Path(f"{stop}.fast")
+
+    def requests(self):
+        """The folder of requests."""
+        within = self.run / "on-demand"
+        return within if within.is_dir() else pathlib.Path(f"{self.run}.on-demand")
+
+    def start(self, *options):
+        """A trigger that waits for its window."""
+        command = [str(self.stepscope), "trigger", str(self.run), "--wait", "--format", "json", *options]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def armed(self):
+        """How many windows lie ahead of the ranks."""
+        with contextlib.suppress(FileNotFoundError):  # they are replaced as they change
+            return sum(said.read_text().count(" armed ") for said in self.requests().glob("*.said"))
+        return 0
 
     def trigger(self, *options, status=0):
         done = self.stepscope("trigger", self.run, *options, "--format", "json", status=status)
         return json.loads(done.stdout)
+
+    def window(self, *options):
+        """The answer of a trigger that has waited for its window."""
+        before = self.armed()
+        waiting = self.start(*options)
+        until(lambda: self.armed() == before + self.ranks or waiting.poll() is not None, "the ranks are armed")
+        return self.answer(waiting)
+
+    def answer(self, *waiting):
+        """Of triggers that wait, once the steps are fast."""
+        self.fast.touch()
+        said = [one.communicate(timeout=HANGS_AFTER_S) for one in waiting]
+        self.fast.unlink()
+        assert [one.returncode for one in waiting] == [0] * len(waiting), said
+        answers = [json.loads(out) for out, _ in said]
+        return answers if len(waiting) > 1 else answers[0]
 
     def position(self, rank=0):
         """Its process and its step."""
@@ -57,7 +91,7 @@ def started(stepscope, run, folder, command, ranks, environment, options=()):
     process = subprocess.Popen([str(word) for word in (*command, stop, *options)], cwd=folder, text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                stdin=subprocess.DEVNULL, env={**os.environ, **environment})
-    job = Job(stepscope, run, stop, process)
+    job = Job(stepscope, run, stop, process, ranks)
     try:
         until(lambda: process.poll() is not None or all(
             pathlib.Path(f"{stop}.{rank}").exists() and pathlib.Path(f"{stop}.{rank}").read_text()
@@ -122,7 +156,7 @@ def alone(stepscope, package, python, tmp_path):
 def check_that_ranks_record_the_same_steps(stepscope, job, each):
     late = job.trigger("--steps", "0", status=1)
     assert states(late) == [(rank, "too late") for rank in range(4)]
-    done = job.trigger("--steps", "+5:+9", "--wait")
+    done = job.window("--steps", "+5:+9")
     assert states(done) == [(rank, "recorded") for rank in range(4)]
     assert done["last_step"] - done["first_step"] == 4
     assert all(pathlib.Path(job.run.parent, rank["path"]).is_file() for rank in done["ranks"])
@@ -158,11 +192,9 @@ def test_ranks_that_are_further_or_killed_are_named(stepscope, python, package, 
         ahead = job.trigger("--steps", "+5")
         assert states(ahead) == [(rank, "armed") for rank in range(4)]
         assert ahead["first_step"] > 300000
-        waiting = subprocess.Popen(
-            [str(stepscope), "trigger", str(job.run), "--steps", "900000", "--wait", "--format",
-             "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        until(lambda: list(job.run.glob("on-demand/*.request")), "a request")
-        until(lambda: len([said for said in job.run.glob("on-demand/*.said")
+        waiting = job.start("--steps", "900000")
+        until(lambda: list(job.requests().glob("*.request")), "a request")
+        until(lambda: len([said for said in job.requests().glob("*.said")
                            if " armed " in said.read_text()]) == 4, "all are armed")
         killed = job.position(2)[0]
         os.kill(killed, signal.SIGKILL)
@@ -175,8 +207,7 @@ def test_ranks_that_are_further_or_killed_are_named(stepscope, python, package, 
 
 def test_a_recorder_that_is_killed(alone):
     """Its lock shows it."""
-    recorder = next(int(name.name.rsplit(".", 1)[1]) for name in
-                    (alone.run.parent / "run.pftrace.on-demand").iterdir()
+    recorder = next(int(name.name.rsplit(".", 1)[1]) for name in alone.requests().iterdir()
                     if name.suffix[1:].isdigit())
     os.kill(recorder, signal.SIGKILL)
     answer = alone.trigger("--steps", "900000", status=1)
@@ -185,13 +216,14 @@ def test_a_recorder_that_is_killed(alone):
 
 
 def test_one_process_and_its_window(alone, stepscope):
-    done = alone.trigger("--steps", "+2:+4", "--wait")
+    done = alone.window("--steps", "+2:+4")
     assert [rank["state"] for rank in done["ranks"]] == ["recorded"]
     alone.end()
     assert windows(stepscope, alone.run) == steps_of(done)
 
 
 def test_nothing_is_recorded_without_a_request(alone, stepscope):
+    alone.fast.touch()
     until(lambda: alone.position()[1] > 50, "50 steps")
     assert "no window was recorded: none was requested" in alone.end()
     assert stepscope("info", alone.run).stdout.count("samples           0 ") == 1
@@ -201,12 +233,12 @@ def test_samples_are_taken_in_windows_only(alone, stepscope, tools):
     """Before and after a window the recorder reads the list of processes ten times a second; in it, it
     samples at its whole rate."""
     begun = time.monotonic()
-    until(lambda: alone.position()[1] > 150, "150 steps")
+    until(lambda: alone.position()[1] > 15, "15 slow steps")
     asked = time.monotonic()
-    done = alone.trigger("--steps", "+5:+104", "--wait")
+    done = alone.window("--steps", "+5:+104")
     asked_s = time.monotonic() - asked
     last = alone.position()[1]
-    until(lambda: alone.position()[1] > last + 150, "150 more steps")
+    until(lambda: alone.position()[1] > last + 15, "15 more slow steps")
     alone.end()
     whole_s = time.monotonic() - begun
     samples = Trace(tools, alone.run).rows["sample"]
@@ -222,12 +254,10 @@ def test_samples_are_taken_in_windows_only(alone, stepscope, tools):
 
 def test_two_requests_at_once(alone, stepscope):
     """Each is answered; what they have in common is recorded once."""
-    first = alone.position()[1] + 400
-    command = [str(stepscope), "trigger", str(alone.run), "--wait", "--format", "json", "--steps"]
-    pair = [subprocess.Popen([*command, steps], stdout=subprocess.PIPE, text=True)
-            for steps in (f"{first}:{first + 3}", f"{first + 2}:{first + 6}")]
-    answers = [json.loads(one.communicate(timeout=120)[0]) for one in pair]
-    assert [one.returncode for one in pair] == [0, 0]
+    first = alone.position()[1] + 200
+    pair = [alone.start("--steps", steps) for steps in (f"{first}:{first + 3}", f"{first + 2}:{first + 6}")]
+    until(lambda: alone.armed() == 2, "both are armed")
+    answers = alone.answer(*pair)
     assert [rank["state"] for one in answers for rank in one["ranks"]] == ["recorded"] * 2
     alone.end()
     assert windows(stepscope, alone.run) == list(range(first, first + 7))
@@ -237,23 +267,23 @@ def test_seconds_of_a_program_without_steps(stepscope, package, python, tmp_path
     run = tmp_path / "run.pftrace"
     command = [stepscope, "record", "-q", "--on-demand", "-o", run, "--", python, "-c", NO_STEPS]
     with started(stepscope, run, tmp_path, command, 1, {"PYTHONPATH": str(package)}) as job:
-        answer = job.trigger("--steps", "5", "--timeout", "0.5", status=1)
+        answer = job.trigger("--steps", "5", "--timeout", "0.1", status=1)
         assert [rank["state"] for rank in answer["ranks"]] == ["no steps"]
-        assert stepscope("trigger", run, "--steps", "+5", "--timeout", "0.5", status=3).stderr.startswith(
+        assert stepscope("trigger", run, "--steps", "+5", "--timeout", "0.1", status=3).stderr.startswith(
             "stepscope trigger: no rank has marked a step yet")
         windows_asked = 0
 
         def window_has_samples():
             nonlocal windows_asked
-            answer = job.trigger("--seconds", "0.5", "--wait")
+            answer = job.trigger("--seconds", "0.2", "--wait")
             windows_asked += 1
             assert [rank["state"] for rank in answer["ranks"]] == ["recorded"]
-            assert answer["end_ns"] - answer["begin_ns"] == 500000000
+            assert answer["end_ns"] - answer["begin_ns"] == 200000000
             return windows_asked > 1 and info_so_far(stepscope, run)["samples"] > 0
         until(window_has_samples, "samples")
         job.end()
     found = json.loads(stepscope("report", run, "--format", "json").stdout)
-    assert 0 < found["header"]["inputs"][0]["samples"] <= 65 * windows_asked  # at 100 Hz
+    assert 0 < found["header"]["inputs"][0]["samples"] <= 35 * windows_asked  # at 100 Hz
 
 
 def test_a_file_for_each_window(stepscope, package, python, tmp_path):
@@ -263,7 +293,7 @@ def test_a_file_for_each_window(stepscope, package, python, tmp_path):
     with started(stepscope, run, tmp_path, command, 1, {"PYTHONPATH": str(package)}) as job:
         paths = []
         for _ in range(2):
-            done = job.trigger("--steps", "+2:+4", "--wait")
+            done = job.window("--steps", "+2:+4")
             paths.append(pathlib.Path(done["ranks"][0]["path"]))
             assert windows(stepscope, paths[-1]) == steps_of(done)
         assert sorted(paths) == sorted(run.glob("*.pftrace"))
@@ -272,13 +302,9 @@ def test_a_file_for_each_window(stepscope, package, python, tmp_path):
 
 # --- what must not work -----------------------------------------------------------------------------
 
-def requests(job):
-    return pathlib.Path(f"{job.run}.on-demand")
-
-
 def leave(job, text, name="00000000000000aa.request", mode=0o600):
-    path = requests(job) / name
-    draft = requests(job) / ".draft"
+    path = job.requests() / name
+    draft = job.requests() / ".draft"
     draft.write_text(text)
     draft.chmod(mode)
     draft.rename(path)
@@ -286,39 +312,44 @@ def leave(job, text, name="00000000000000aa.request", mode=0o600):
 
 
 def test_the_folder_is_private(alone):
-    folder = requests(alone)
+    folder = alone.requests()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in folder.iterdir())
     token = (folder / "token").read_text()
     assert re.fullmatch("[0-9a-f]{32}", token)
 
 
-@pytest.mark.parametrize("text", [
-    "stepscope request 1 00000000000000aa steps 1000000 1000001\n" + "0" * 32 + "\n",
-    "stepscope request 1 00000000000000aa steps 1000000 1000001\n", "", "\0" * 4000,
-    "stepscope request 1 00000000000000aa steps -1 99999999999999999999\n" + "0" * 32 + "\n",
-    "x" * 2000000], ids=["bad code", "no code", "empty", "zeros", "bad numbers", "long"])
-def test_a_request_that_is_not_signed_is_refused(alone, stepscope, text):
-    leave(alone, text)
-    answer = alone.trigger("--steps", "+2", "--wait")
+UNSIGNED = {
+    "a bad code": "stepscope request 1 00000000000000aa steps 1000000 1000001\n" + "0" * 32 + "\n",
+    "no code": "stepscope request 1 00000000000000aa steps 1000000 1000001\n",
+    "nothing": "",
+    "zeros": "\0" * 4000,
+    "bad numbers": "stepscope request 1 00000000000000aa steps -1 99999999999999999999\n" + "0" * 32 + "\n",
+    "too much": "x" * 2000000}
+
+
+def test_requests_that_are_not_signed_are_refused(alone, stepscope):
+    """Each of them; the program is served."""
+    for number, text in enumerate(UNSIGNED.values()):
+        leave(alone, text, f"{number:016x}.request")
+    answer = alone.window("--steps", "+2")
     assert [rank["state"] for rank in answer["ranks"]] == ["recorded"]
     assert "a request was refused" in alone.end()
     assert windows(stepscope, alone.run) == steps_of(answer)
     found = stepscope("info", alone.run).stdout
-    assert re.search(r"on-demand +ran +[0-9]+ requests, 1 refused", found)
+    assert re.search(rf"on-demand +ran +[0-9]+ requests, {len(UNSIGNED)} refused", found)
 
 
-def test_a_request_that_others_can_write_is_refused(alone, stepscope):
+def test_a_request_that_others_can_write_is_refused(alone):
     """Signed, and still refused: it was copied from a request of the user."""
-    command = [str(stepscope), "trigger", str(alone.run), "--steps", "900000", "--wait"]
-    waiting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    path = until(lambda: next(requests(alone).glob("*.request"), None), "a request")
+    waiting = alone.start("--steps", "900000")
+    path = until(lambda: next(alone.requests().glob("*.request"), None), "a request")
     text = path.read_text()
     waiting.terminate()
     waiting.communicate()
     assert not path.exists()  # it takes its request back
     leave(alone, text, mode=0o666)
-    answer = alone.trigger("--steps", "+2", "--wait")
+    answer = alone.window("--steps", "+2")
     assert [rank["state"] for rank in answer["ranks"]] == ["recorded"]
     assert "is not a private file of this user" in alone.end()
 
@@ -354,9 +385,9 @@ def test_another_user_can_request_nothing(alone, stepscope, tmp_path):
             return 0
         return 1
     assert as_another(command) == 4
-    assert as_another(lambda: refused(lambda: os.listdir(requests(alone)))) == 0
-    assert as_another(lambda: refused((requests(alone) / "token").read_text)) == 0
-    assert as_another(lambda: refused((requests(alone) / "b.request").touch)) == 0
+    assert as_another(lambda: refused(lambda: os.listdir(alone.requests()))) == 0
+    assert as_another(lambda: refused((alone.requests() / "token").read_text)) == 0
+    assert as_another(lambda: refused((alone.requests() / "b.request").touch)) == 0
     alone.end()
 
 
@@ -374,32 +405,28 @@ def test_a_folder_of_another_user_is_not_used(stepscope, package, python, tmp_pa
     assert list(theirs.iterdir()) == []
 
 
-def test_a_thousand_requests(alone, stepscope):
+def test_a_thousand_requests(alone):
     """At most 64 count at a time, and eight windows lie ahead of a process; the program is served."""
-    folder = requests(alone)
-    command = [str(stepscope), "trigger", str(alone.run), "--steps", "900000", "--wait"]
-    waiting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    folder = alone.requests()
+    waiting = alone.start("--steps", "900000")
     path = until(lambda: next(folder.glob("*.request"), None), "a request")
     text = path.read_text()
     for number in range(1000):
         leave(alone, text, f"{number:016x}.request")
-    answer = alone.trigger("--steps", "800000", "--timeout", "2", status=None)
+    answer = alone.trigger("--steps", "800000", "--timeout", "0.5", status=None)
     assert len(answer["ranks"]) == 1
     for path in folder.glob("*.request"):
         path.unlink()
     waiting.terminate()
     waiting.communicate()
-    done = alone.trigger("--steps", "+2", "--wait")
+    done = alone.window("--steps", "+2")
     assert [rank["state"] for rank in done["ranks"]] == ["recorded"]
     alone.end()
 
 
-def test_eight_windows_ahead_are_the_most(alone, stepscope):
-    command = [str(stepscope), "trigger", str(alone.run), "--wait", "--steps"]
-    waiting = [subprocess.Popen([*command, str(900000 + 10 * number)], stdout=subprocess.PIPE,
-                                text=True) for number in range(8)]
-    until(lambda: sum(said.read_text().count(" armed ")
-                      for said in requests(alone).glob("*.said")) == 8, "eight are armed")
+def test_eight_windows_ahead_are_the_most(alone):
+    waiting = [alone.start("--steps", str(900000 + 10 * number)) for number in range(8)]
+    until(lambda: alone.armed() == 8, "eight are armed")
     answer = alone.trigger("--steps", "800000", status=1)
     assert [rank["state"] for rank in answer["ranks"]] == ["busy"]
     alone.end()
@@ -407,16 +434,17 @@ def test_eight_windows_ahead_are_the_most(alone, stepscope):
         assert "gone" in one.communicate(timeout=60)[0] and one.returncode == 1
 
 
-def test_a_window_that_is_cut_by_the_end(alone, stepscope):
-    command = [str(stepscope), "trigger", str(alone.run), "--wait", "--format", "json", "--steps"]
+def test_a_window_that_is_cut_by_the_end(alone):
     first = alone.position()[1] + 100
-    waiting = subprocess.Popen([*command, f"{first}:900000"], stdout=subprocess.PIPE, text=True)
+    waiting = alone.start("--steps", f"{first}:900000")
+    until(lambda: alone.armed() == 1, "it is armed")
+    alone.fast.touch()
     until(lambda: alone.position()[1] > first + 5, "the window is open")
     alone.end()
     out, _ = waiting.communicate(timeout=60)
     assert waiting.returncode == 1
     assert [rank["state"] for rank in json.loads(out)["ranks"]] == ["partial"]
-    assert not requests(alone).exists()
+    assert not alone.requests().exists()
 
 
 # --- usage --------------------------------------------------------------------------------------------
