@@ -181,6 +181,7 @@ static void close_sampler(struct ss_recorded_process *process)
         return;
     }
     ss_python_sampler_flush(process->sampler);
+    ss_recorded_process_confirm(process);
     struct ss_sampler_counts counts;
     ss_python_sampler_get_counts(process->sampler, &counts);
     add_counts(&process->base, &counts);
@@ -192,6 +193,8 @@ static void close_sampler(struct ss_recorded_process *process)
     }
     ss_vec_fini(&process->threads);
     ss_vec_fini(&process->frame_refs);
+    ss_vec_fini(&process->held);
+    ss_vec_fini(&process->held_frames);
 }
 
 void ss_recorded_process_free(struct ss_recorded_process *process, uint64_t now_ns)
@@ -301,6 +304,7 @@ static bool enter_window(struct ss_recorded_process *process, uint64_t now_ns)
         process->annotated != NULL ? process->context->observer.window(process->annotated) : 0;
     if (process->is_in_window && (!is_in_window || window != process->window)) {
         ss_python_sampler_flush(process->sampler);
+        ss_recorded_process_confirm(process);
     }
     process->is_in_window = is_in_window;
     process->window = window;
@@ -318,6 +322,7 @@ bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_
     struct ss_error err = {0};
     enum ss_status status = ss_python_sampler_tick(process->sampler, now_ns, &err);
     if (status == SS_OK) {
+        ss_recorded_process_confirm_when_due(process, now_ns);
         return true;
     }
     /* The memory is gone, the process is not: it has called exec since the last notification. */
@@ -352,6 +357,7 @@ void ss_recorded_process_flush(struct ss_recorded_process *process, uint64_t now
         ss_python_sampler_flush(process->sampler);
     }
     if (process->sampler != NULL) {
+        ss_recorded_process_confirm(process);
         ss_torch_reach_poll(&process->torch, process->context->injection, process->pid, now_ns);
     }
     write_counts(process, now_ns);

@@ -183,6 +183,114 @@ static void label(struct ss_recorded_process *process, struct ss_sampled_thread 
     entry->label = (struct ss_sample_label){now.step, now.window, now.phase_name, now.range_name};
 }
 
+/* --- samples that wait until their frames are confirmed ---------------------------------------
+ * Code objects come and go: between two reads of a code object, another may have taken its address,
+ * and its frames would get the old name. A sample is written when its code objects have been read
+ * again and were the same. */
+
+static void write_sample(struct ss_recorded_process *process, struct ss_route aim,
+                         const struct ss_trace_sample *record)
+{
+    struct ss_error err = {0};
+    ss_record_context_check(process->context,
+                            ss_recording_sample(process->context->recording, aim, record, &err),
+                            &err);
+    process->context->samples++;
+}
+
+static void hold(struct ss_recorded_process *process, uint32_t thread, struct ss_route aim,
+                 const struct ss_trace_sample *record)
+{
+    struct ss_sampled_thread *entry = sampled_thread_of(process, thread);
+    if (entry->held_round != process->held_round) {
+        entry->held_round = process->held_round;
+        entry->held_first = process->held_frames.count;
+        ss_vec_resize(&process->held_frames, entry->held_first + entry->frames.count);
+        if (entry->frames.count > 0) {
+            memcpy(process->held_frames.data + entry->held_first, entry->frames.data,
+                   entry->frames.count * sizeof *entry->frames.data);
+        }
+    }
+    struct ss_held_sample held = {aim, *record, thread, entry->held_first,
+                                  (uint32_t)entry->frames.count};
+    ss_vec_push(&process->held, held);
+}
+
+/* The same stack with a mark in place of each frame whose code was replaced. */
+static uint32_t confirmed_stack(struct ss_recorded_process *process,
+                                const struct ss_held_sample *held, bool is_all_unknown)
+{
+    const struct ss_python *python = ss_python_sampler_python(process->sampler);
+    const uint32_t *frames = process->held_frames.data + held->first;
+    uint32_t known = 0;
+    while (known < held->depth && !is_all_unknown &&
+           !ss_python_frame_is_replaced(python, frames[known])) {
+        known++;
+    }
+    if (known == held->depth) {
+        return held->record.stack_ref;
+    }
+    uint32_t node = 0, unknown = ss_python_sampler_unknown_frame(process->sampler);
+    for (uint32_t i = 0; i < held->depth; i++) {
+        bool is_replaced = is_all_unknown || ss_python_frame_is_replaced(python, frames[i]);
+        uint32_t next = 0;
+        struct ss_error err = {0};
+        ss_record_context_check(
+            process->context,
+            ss_frame_table_stack(process->context->frames, node,
+                                 frame_ref_of(process, is_replaced ? unknown : frames[i]), &next,
+                                 &err),
+            &err);
+        if (next == 0) {
+            break; /* the stack table is full */
+        }
+        node = next;
+    }
+    return node;
+}
+
+void ss_recorded_process_confirm(struct ss_recorded_process *process)
+{
+    if (process->held.count == 0) {
+        return;
+    }
+    bool was_replaced = false;
+    bool is_readable = ss_python_sampler_check_frames(process->sampler, process->held_frames.data,
+                                                      process->held_frames.count, &was_replaced);
+    /* The process has ended. What it ran last keeps its names, unless it is one of those that make
+     * code all the time. */
+    bool is_all_unknown = !is_readable && process->was_code_replaced;
+    process->was_code_replaced = was_replaced || is_all_unknown;
+    for (size_t i = 0; i < process->held.count; i++) {
+        struct ss_held_sample *held = &process->held.data[i];
+        struct ss_sampled_thread *entry = sampled_thread_of(process, held->thread);
+        uint32_t stack = confirmed_stack(process, held, is_all_unknown);
+        if (stack != held->record.stack_ref && entry->stack_ref == held->record.stack_ref) {
+            entry->stack_ref = stack; /* for the ticks in which the thread stays there */
+            ss_vec_clear(&entry->frames);
+            ss_vec_clear(&entry->nodes);
+        }
+        if (stack != held->record.stack_ref && !held->record.partial) {
+            held->record.partial = true;
+            ss_python_sampler_count_partial(process->sampler);
+        }
+        held->record.stack_ref = stack;
+        write_sample(process, held->aim, &held->record);
+    }
+    ss_vec_clear(&process->held);
+    ss_vec_clear(&process->held_frames);
+    process->held_round++;
+}
+
+void ss_recorded_process_confirm_when_due(struct ss_recorded_process *process, uint64_t now_ns)
+{
+    static const uint64_t often_ns = UINT64_C(20000000), seldom_ns = UINT64_C(100000000);
+    if (now_ns >= process->next_confirm_ns) {
+        ss_recorded_process_confirm(process);
+        process->next_confirm_ns = now_ns + (process->was_code_replaced ? often_ns : seldom_ns);
+    }
+}
+
 static void on_sample(void *context, const struct ss_sampler_sample *sample)
 {
     struct ss_recorded_process *process = context;
@@ -193,8 +301,10 @@ static void on_sample(void *context, const struct ss_sampler_sample *sample)
     }
     struct ss_sampled_thread *entry = sampled_thread_of(process, sample->thread->id);
     process->seen = true;
+    process->held_round += process->held_round == 0 ? 2 : 0; /* 0 and 1: of no round */
     if (!sample->same_stack) {
         cache_stack(process, entry, sample);
+        entry->held_round = process->held_round - 1;
     }
     struct ss_trace_sample record = {.time_ns = sample->time_ns,
                                      .thread_ref = entry->ref,
@@ -207,11 +317,17 @@ static void on_sample(void *context, const struct ss_sampler_sample *sample)
                                      .step = -1};
     label(process, entry, sample, &record);
     struct ss_route aim = aim_of_sample(process, &record, sample->counted_before);
-    struct ss_error err = {0};
-    ss_record_context_check(process->context,
-                            ss_recording_sample(process->context->recording, aim, &record, &err),
-                            &err);
-    process->context->samples++;
+    /* Where a thread stays, its code objects do. */
+    bool was_confirmed = sample->counted_before && entry->held_round != process->held_round;
+    if (was_confirmed) {
+        write_sample(process, aim, &record);
+    } else if (sample->is_confirmed) {
+        ss_recorded_process_confirm(process); /* what was before it */
+        record.stack_ref = sampled_thread_of(process, sample->thread->id)->stack_ref;
+        write_sample(process, aim, &record);
+    } else {
+        hold(process, sample->thread->id, aim, &record);
+    }
 }
 
 struct ss_sampler_sink ss_recorded_process_sink(struct ss_recorded_process *process)

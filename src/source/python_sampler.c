@@ -15,10 +15,12 @@ static const uint64_t new_threads_ns = UINT64_C(900000);   /* above 1 kHz: not a
 static const uint64_t task_list_ns = UINT64_C(500000000);  /* list /proc/PID/task */
 static const uint64_t task_list_min_ns = UINT64_C(20000000);
 static const uint64_t name_poll_ns = UINT64_C(200000000);
-/* Memory of code objects is reused mainly while modules are imported: until the next cache check,
- * new code at an old address has the old name. */
+/* Memory of code objects is reused mainly while modules are imported. The sink has the names of its
+ * samples confirmed; these checks keep the names of code that was not sampled for a while. */
 static const uint64_t cache_check_min_ns = UINT64_C(20000000);
 static const uint64_t cache_check_max_ns = UINT64_C(500000000);
+/* Where code objects were replaced, the next ones soon will be. */
+static const uint64_t confirm_after_ns = UINT64_C(1000000000);
 /* From this number of active threads, reading the GIL holder at each tick pays off. */
 enum { GIL_FROM_THREADS = 3 };
 
@@ -289,10 +291,18 @@ struct ss_sampler_entry *ss_sampler_entry_of(struct ss_python_sampler *sampler,
     return entry;
 }
 
+void ss_sampler_note_replaced(struct ss_python_sampler *sampler, bool is_replaced)
+{
+    if (is_replaced) {
+        sampler->confirms_until_ns = sampler->tick_ns + confirm_after_ns;
+    }
+}
+
 static void check_cache(struct ss_python_sampler *sampler)
 {
     ss_sampler_chore_begin(&sampler->cache);
     bool found = ss_python_check_cache(sampler->python);
+    ss_sampler_note_replaced(sampler, found);
     uint64_t interval_ns = found ? cache_check_min_ns : sampler->cache_ns * 2;
     interval_ns = interval_ns > cache_check_min_ns ? interval_ns : cache_check_min_ns;
     sampler->cache_ns = interval_ns < cache_check_max_ns ? interval_ns : cache_check_max_ns;
@@ -373,6 +383,25 @@ void ss_python_sampler_close(struct ss_python_sampler *sampler)
         ss_memory_close(sampler->reader);
     }
     ss_free(sampler);
+}
+
+bool ss_python_sampler_check_frames(struct ss_python_sampler *sampler, const uint32_t *frames,
+                                    size_t count, bool *replaced)
+{
+    bool is_readable = ss_python_check_frames(sampler->python, frames, count, replaced);
+    ss_sampler_note_replaced(sampler, *replaced);
+    return is_readable;
+}
+
+uint32_t ss_python_sampler_unknown_frame(struct ss_python_sampler *sampler)
+{
+    return ss_python_frame_unknown(sampler->python);
+}
+
+void ss_python_sampler_count_partial(struct ss_python_sampler *sampler)
+{
+    sampler->counts.partial++;
+    sampler->counts.ok -= sampler->counts.ok > 0;
 }
 
 const struct ss_python *ss_python_sampler_python(const struct ss_python_sampler *sampler)

@@ -45,6 +45,7 @@ struct ss_sampler_sample {
     bool partial;
     bool same_stack;        /* as in the previous sample of the thread: frames is NULL */
     bool counted_before;    /* accumulated weight of earlier ticks without movement */
+    bool is_confirmed;      /* its code objects were the same before and after the stack was read */
     const uint32_t *frames; /* ids of ss_python_frame_get, outermost first */
     uint32_t depth;
 };
@@ -74,6 +75,14 @@ enum ss_status ss_python_sampler_tick(struct ss_python_sampler *sampler, uint64_
 void ss_python_sampler_threads_changed(struct ss_python_sampler *sampler);
 void ss_python_sampler_flush(struct ss_python_sampler *sampler); /* emits accumulated weights */
 void ss_python_sampler_close(struct ss_python_sampler *sampler); /* flushes first */
+
+/* For the sink, which keeps samples until this has confirmed their frames: see
+ * ss_python_check_frames. */
+bool ss_python_sampler_check_frames(struct ss_python_sampler *sampler, const uint32_t *frames,
+                                    size_t count, bool *replaced);
+uint32_t ss_python_sampler_unknown_frame(struct ss_python_sampler *sampler);
+/* A sample that was whole has lost a frame: it counts as partial. */
+void ss_python_sampler_count_partial(struct ss_python_sampler *sampler);
 
 const struct ss_python *ss_python_sampler_python(const struct ss_python_sampler *sampler);
 void ss_python_sampler_get_counts(const struct ss_python_sampler *sampler,

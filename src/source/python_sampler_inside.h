@@ -23,6 +23,7 @@ struct ss_sampler_entry {
     struct ss_vec_of(uint32_t) frames; /* of the last sample */
     bool has_sample;
     bool partial;
+    bool is_confirmed; /* the last sample */
     enum ss_sampler_gil gil;
     enum ss_task_activity activity;
     enum ss_task_wait wait;
@@ -63,6 +64,9 @@ struct ss_python_sampler {
     uint64_t bare_ns, threads_ns;
     struct ss_sampler_chore thread_list, task_list, names; /* cost grows with threads */
     struct ss_sampler_chore cache;
+    /* Code objects are replaced at present: each stack is confirmed as it is read, until then. */
+    uint64_t confirms_until_ns;
+    uint64_t loads;    /* of code objects, before the current batch of stacks was read */
     uint64_t cache_ns; /* interval between two cache checks */
     uint32_t next_id;
     bool other_namespace, tids_known;
@@ -98,6 +102,8 @@ struct ss_sampler_entry *ss_sampler_entry_of(struct ss_python_sampler *sampler,
                                              struct ss_python_thread *thread);
 /* Emits the accumulated weight. */
 void ss_sampler_flush_entry(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry);
+
+void ss_sampler_note_replaced(struct ss_python_sampler *sampler, bool is_replaced);
 
 /* python_sampler_names.c: how often the pause before the next poll is doubled. */
 unsigned ss_sampler_poll_names(struct ss_python_sampler *sampler);

@@ -20,6 +20,7 @@ enum {
     REFINE_AFTER_POLLS = 3, /* a longer sleep justifies reading its kind */
     WATCH_FROM_PARKED = 4,  /* fewer parked threads are polled one by one */
     BATCH = 16,             /* threads per read of stacks */
+    MOST_READ_AGAIN = 4,    /* stacks with names that are too new */
     MAX_INFERRED = 64,      /* consecutive inferred waits before a poll */
     MIN_TRUST = 3,          /* see verify_waiter_count */
     MAX_TRUST = 8,
@@ -52,7 +53,8 @@ void ss_sampler_flush_entry(struct ss_python_sampler *sampler, struct ss_sampler
                                        .gil = entry->gil,
                                        .partial = entry->partial,
                                        .same_stack = true,
-                                       .counted_before = true};
+                                       .counted_before = true,
+                                       .is_confirmed = entry->is_confirmed};
     entry->pending_weight = 0;
     sampler->sink.sample(sampler->sink.context, &sample);
 }
@@ -84,6 +86,7 @@ static void emit_sample(struct ss_python_sampler *sampler, struct ss_sampler_ent
                                        .gil = entry->gil,
                                        .partial = entry->partial,
                                        .same_stack = same,
+                                       .is_confirmed = entry->is_confirmed,
                                        .frames = same ? NULL : frames,
                                        .depth = depth};
     sampler->sink.sample(sampler->sink.context, &sample);
@@ -271,16 +274,45 @@ static void join_stack(struct ss_python_sampler *sampler, struct ss_sampler_entr
     }
 }
 
+/* Reads the stack again until all of its names are from before it was read and, where code objects
+ * are replaced at present, still hold after it. `*is_confirmed`: they do. */
+static enum ss_python_result settle(struct ss_python_sampler *sampler,
+                                    struct ss_python_thread *thread, enum ss_python_result result,
+                                    struct ss_python_stack *stack, bool *is_confirmed)
+{
+    bool confirms = sampler->tick_ns < sampler->confirms_until_ns;
+    for (int again = 0; again < MOST_READ_AGAIN; again++) {
+        bool replaced = false, is_new = sampler->loads != ss_python_loads(sampler->python);
+        if (confirms && !is_new && result != SS_PYTHON_LOST) {
+            *is_confirmed =
+                ss_python_check_frames(sampler->python, stack->frames, stack->depth, &replaced) &&
+                !replaced;
+            ss_sampler_note_replaced(sampler, replaced);
+        }
+        if (!is_new && !replaced) {
+            break;
+        }
+        sampler->loads = ss_python_loads(sampler->python);
+        result = ss_python_walk_thread(sampler->python, thread, stack);
+    }
+    return result;
+}
+
 static void on_stack(void *context, struct ss_python_thread *thread, enum ss_python_result result,
                      const struct ss_python_stack *stack)
 {
     struct ss_python_sampler *sampler = context;
     struct ss_sampler_entry *entry = thread->user;
-    sampler->counts.retries += stack->retries;
+    struct ss_python_stack settled = *stack;
+    bool is_confirmed = false;
+    result = settle(sampler, thread, result, &settled, &is_confirmed);
+    sampler->counts.retries += settled.retries;
     if (entry->inner.count > 0) {
-        join_stack(sampler, entry, thread, result, stack);
+        entry->is_confirmed = false;
+        join_stack(sampler, entry, thread, result, &settled);
     } else {
-        take_stack(sampler, entry, result, stack->frames, stack->depth, stack->holds_gil);
+        entry->is_confirmed = is_confirmed;
+        take_stack(sampler, entry, result, settled.frames, settled.depth, settled.holds_gil);
     }
 }
 
@@ -288,6 +320,7 @@ static void on_stack(void *context, struct ss_python_thread *thread, enum ss_pyt
 static bool read_stacks(struct ss_python_sampler *sampler)
 {
     struct ss_python_stack_visitor visitor = {sampler, on_stack};
+    sampler->loads = ss_python_loads(sampler->python);
     bool is_alive =
         sampler->moved.count == 0 || ss_python_walk_threads(sampler->python, sampler->moved.data,
                                                             sampler->moved.count, &visitor);

@@ -15,7 +15,7 @@ enum {
     MAX_TLBC_COPIES = 4096,
     MAX_LINE_ENTRIES = 1 << 20,
     FIRST_SLOTS = 1024,
-    CHECK_BATCH = 128,
+    CHECK_BATCH = 64,
     UNIT_BYTES = 2,
     MAX_FRAME_BYTES = 1 << 20,
 };
@@ -42,6 +42,7 @@ void ss_code_cache_fini(struct ss_code_cache *cache)
     ss_vec_fini(&cache->codes);
     ss_vec_fini(&cache->frames);
     ss_vec_fini(&cache->marks);
+    ss_vec_fini(&cache->checked);
     ss_free(cache->lookups);
     ss_free(cache->by_address);
     ss_free(cache->by_line);
@@ -182,6 +183,37 @@ static bool is_code_type(struct ss_code_cache *cache, uint64_t type)
     return true;
 }
 
+/* The three objects of a code object that make its fingerprint, in the order of their ranges. */
+enum { OF_CODE, OF_FUNCTION, OF_FILE, PRINT_RANGES };
+
+struct print_bytes {
+    uint8_t code[SS_CODE_MAX_BYTES], function[SS_TEXT_PRINT_BYTES], file[SS_TEXT_PRINT_BYTES];
+};
+
+static uint64_t function_text_of(const struct ss_code_fingerprint *print)
+{
+    return print->qualname != 0 ? print->qualname : print->name;
+}
+
+static void put_ranges(const struct ss_code_cache *cache, const struct ss_code *code,
+                       struct print_bytes *bytes, struct ss_memory_range *ranges)
+{
+    ranges[OF_CODE] =
+        (struct ss_memory_range){code->address, bytes->code, (size_t)cache->layout->code_size, 0};
+    ranges[OF_FUNCTION] = (struct ss_memory_range){function_text_of(&code->fingerprint),
+                                                   bytes->function, sizeof bytes->function, 0};
+    ranges[OF_FILE] =
+        (struct ss_memory_range){code->fingerprint.filename, bytes->file, sizeof bytes->file, 0};
+}
+
+static void print_texts(const struct ss_code_cache *cache, const struct print_bytes *bytes,
+                        const struct ss_memory_range *ranges, struct ss_code_fingerprint *print)
+{
+    print->function_text =
+        ss_cpython_text_print(cache->layout, bytes->function, ranges[OF_FUNCTION].got);
+    print->file_text = ss_cpython_text_print(cache->layout, bytes->file, ranges[OF_FILE].got);
+}
+
 static void decode_fingerprint(const struct ss_cpython_layout *layout, const uint8_t *bytes,
                                struct ss_code_fingerprint *print)
 {
@@ -289,10 +321,18 @@ static struct ss_code *load_code(struct ss_code_cache *cache, uint64_t address)
         !read_text(cache, code.fingerprint.qualname, MAX_NAME_CHARS, &code.function)) {
         return NULL;
     }
+    struct print_bytes texts;
+    struct ss_memory_range ranges[PRINT_RANGES];
+    put_ranges(cache, &code, &texts, ranges);
+    if (cache->reader->read(cache->reader, ranges + OF_FUNCTION, PRINT_RANGES - OF_FUNCTION) != 0) {
+        return NULL;
+    }
+    print_texts(cache, &texts, ranges, &code.fingerprint);
     code.is_shim = is_internal(cache, &code);
     if (!cache->no_lines && !code.is_shim && !read_lines(cache, &code)) {
         return NULL;
     }
+    cache->loads++;
     ss_vec_push(&cache->codes, code);
     if (cache->codes.count * 2 > cache->by_address_slots) {
         rebuild_addresses(cache);
@@ -358,14 +398,15 @@ static bool instruction_offset(struct ss_code_cache *cache, const struct ss_code
 /* --- reused addresses --- */
 
 static bool still_same(const struct ss_code_cache *cache, const struct ss_code *code,
-                       const uint8_t *bytes, size_t got)
+                       const struct print_bytes *bytes, const struct ss_memory_range *ranges)
 {
     struct ss_code_fingerprint print;
-    if (got < (size_t)cache->layout->code_size ||
-        pointer_at(bytes, cache->layout->object_type) != cache->code_type) {
+    if (ranges[OF_CODE].got < ranges[OF_CODE].length ||
+        pointer_at(bytes->code, cache->layout->object_type) != cache->code_type) {
         return false;
     }
-    decode_fingerprint(cache->layout, bytes, &print);
+    decode_fingerprint(cache->layout, bytes->code, &print);
+    print_texts(cache, bytes, ranges, &print);
     return memcmp(&print, &code->fingerprint, sizeof print) == 0;
 }
 
@@ -393,10 +434,11 @@ static bool was_reused(struct ss_code_cache *cache, struct ss_code *code)
     if ((doubts & (doubts + 1)) != 0) {
         return false;
     }
-    uint8_t bytes[SS_CODE_MAX_BYTES];
-    struct ss_memory_range range = {code->address, bytes, (size_t)cache->layout->code_size, 0};
-    if (cache->reader->read(cache->reader, &range, 1) != 0 ||
-        still_same(cache, code, bytes, range.got)) {
+    struct print_bytes bytes;
+    struct ss_memory_range ranges[PRINT_RANGES];
+    put_ranges(cache, code, &bytes, ranges);
+    if (cache->reader->read(cache->reader, ranges, PRINT_RANGES) != 0 ||
+        still_same(cache, code, &bytes, ranges)) {
         return false;
     }
     drop_code(cache, code);
@@ -404,41 +446,66 @@ static bool was_reused(struct ss_code_cache *cache, struct ss_code *code)
     return true;
 }
 
+/* Drops those of cache->checked that have changed. false: the target cannot be read. */
+static bool drop_changed(struct ss_code_cache *cache, uint32_t *dropped)
+{
+    struct print_bytes bytes[CHECK_BATCH];
+    struct ss_memory_range ranges[CHECK_BATCH * PRINT_RANGES];
+    bool is_readable = true;
+    *dropped = 0;
+    for (size_t begin = 0; begin < cache->checked.count && is_readable; begin += CHECK_BATCH) {
+        size_t count = cache->checked.count - begin;
+        count = count < CHECK_BATCH ? count : CHECK_BATCH;
+        for (size_t i = 0; i < count; i++) {
+            put_ranges(cache, &cache->codes.data[cache->checked.data[begin + i]], &bytes[i],
+                       ranges + i * PRINT_RANGES);
+        }
+        is_readable = cache->reader->read(cache->reader, ranges, count * PRINT_RANGES) == 0;
+        for (size_t i = 0; i < count && is_readable; i++) {
+            struct ss_code *code = &cache->codes.data[cache->checked.data[begin + i]];
+            if (!still_same(cache, code, &bytes[i], ranges + i * PRINT_RANGES)) {
+                drop_code(cache, code);
+                (*dropped)++;
+            }
+        }
+    }
+    if (*dropped > 0) {
+        remove_dropped(cache);
+    }
+    return is_readable;
+}
+
 uint32_t ss_code_cache_check(struct ss_code_cache *cache, uint32_t maximum)
 {
-    uint8_t bytes[CHECK_BATCH][SS_CODE_MAX_BYTES];
-    struct ss_memory_range ranges[CHECK_BATCH];
-    uint32_t indices[CHECK_BATCH];
-    uint32_t total = (uint32_t)cache->codes.count, seen = 0, dropped = 0;
+    uint32_t total = (uint32_t)cache->codes.count;
     maximum = maximum < total ? maximum : total;
-    while (seen < maximum) {
-        uint32_t count = 0;
-        for (; seen < maximum && count < CHECK_BATCH; seen++) {
-            uint32_t index = cache->check_next++ % total;
-            if (cache->codes.data[index].is_dead) {
-                continue;
-            }
-            indices[count] = index;
-            ranges[count] = (struct ss_memory_range){cache->codes.data[index].address, bytes[count],
-                                                     (size_t)cache->layout->code_size, 0};
-            count++;
-        }
-        if (cache->reader->read(cache->reader, ranges, count) != 0) {
-            break;
-        }
-        for (uint32_t i = 0; i < count; i++) {
-            struct ss_code *code = &cache->codes.data[indices[i]];
-            if (!still_same(cache, code, bytes[i], ranges[i].got)) {
-                drop_code(cache, code);
-                dropped++;
-            }
+    ss_vec_clear(&cache->checked);
+    for (uint32_t seen = 0; seen < maximum; seen++) {
+        uint32_t index = cache->check_next++ % total;
+        if (!cache->codes.data[index].is_dead) {
+            ss_vec_push(&cache->checked, index);
         }
     }
     cache->check_next = total > 0 ? cache->check_next % total : 0;
-    if (dropped > 0) {
-        remove_dropped(cache);
-    }
+    uint32_t dropped;
+    drop_changed(cache, &dropped);
     return dropped;
+}
+
+bool ss_code_cache_check_frames(struct ss_code_cache *cache, const uint32_t *frames, size_t count,
+                                uint32_t *dropped)
+{
+    cache->round++;
+    ss_vec_clear(&cache->checked);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t index = cache->frames.data[frames[i] - 1].code;
+        struct ss_code *code = &cache->codes.data[index];
+        if (code->round != cache->round && !code->is_dead) {
+            code->round = cache->round;
+            ss_vec_push(&cache->checked, index);
+        }
+    }
+    return drop_changed(cache, dropped);
 }
 
 /* --- frames --- */

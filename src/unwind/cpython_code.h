@@ -28,6 +28,8 @@ struct ss_code_fingerprint {
     uint64_t name, qualname, filename, linetable;
     uint64_t code_size; /* ob_size, or the address of the bytes object up to 3.10 */
     int64_t first_line;
+    /* Of the texts: new objects often take the places of the same old ones. */
+    uint64_t function_text, file_text;
 };
 
 struct ss_code {
@@ -39,6 +41,7 @@ struct ss_code {
     int32_t first_line;
     bool is_shim;
     bool is_dead;         /* the address was reused, or there is none: ss_code_mark */
+    uint32_t round;       /* of the last ss_code_cache_check_frames with it */
     uint32_t doubts;      /* number of instructions outside the bytecode */
     uint32_t frame_bytes; /* of its frames on the data stack; 0 unknown */
     struct ss_line_entry *lines;
@@ -71,9 +74,12 @@ struct ss_code_cache {
     uint32_t by_address_slots;
     uint32_t *by_line; /* (code, line) → frame id; 0 = free */
     uint32_t by_line_slots;
-    uint64_t code_type;               /* address of PyCode_Type; 0 until known */
-    uint32_t check_next;              /* where the next ss_code_cache_check continues */
-    struct ss_vec_of(uint32_t) marks; /* ids of ss_code_mark */
+    uint64_t code_type;  /* address of PyCode_Type; 0 until known */
+    uint32_t check_next; /* where the next ss_code_cache_check continues */
+    uint32_t round;
+    uint64_t loads;                     /* code objects read so far */
+    struct ss_vec_of(uint32_t) marks;   /* ids of ss_code_mark */
+    struct ss_vec_of(uint32_t) checked; /* indices of the codes that are checked now */
     bool no_lines;
     size_t line_bytes;
 };
@@ -122,6 +128,17 @@ void ss_code_note_frame_bytes(struct ss_code_cache *cache, uint64_t code, uint64
 /* Re-reads the fingerprints of up to `maximum` code objects and drops changed ones. Returns the
  * number dropped. */
 uint32_t ss_code_cache_check(struct ss_code_cache *cache, uint32_t maximum);
+
+/* The same for the code objects of these frames: after it, each of them that is not dead was the
+ * same since it was loaded or last checked. false: the target cannot be read. */
+bool ss_code_cache_check_frames(struct ss_code_cache *cache, const uint32_t *frames, size_t count,
+                                uint32_t *dropped);
+/* true: the code object of the frame has been replaced, or may have been since its last check. */
+static inline bool ss_code_frame_is_dead(const struct ss_code_cache *cache, uint32_t frame)
+{
+    const struct ss_code *code = &cache->codes.data[cache->frames.data[frame - 1].code];
+    return code->is_dead && code->address != 0;
+}
 
 size_t ss_code_cache_bytes(const struct ss_code_cache *cache);
 

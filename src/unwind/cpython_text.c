@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/intern.h"
+
 enum {
     FIRST_READ = 512, /* one read fetches the header and most names */
     CHUNK = 4096,
@@ -104,6 +106,33 @@ bool ss_cpython_text(struct ss_memory_reader *reader, const struct ss_cpython_la
         done += piece;
     }
     return true;
+}
+
+uint64_t ss_cpython_text_print(const struct ss_cpython_layout *layout, const uint8_t *bytes,
+                               size_t got)
+{
+    if (got < (size_t)layout->unicode_compact_data) {
+        return 0;
+    }
+    int64_t length;
+    uint32_t state;
+    memcpy(&length, bytes + layout->unicode_length, sizeof length);
+    memcpy(&state, bytes + layout->unicode_state, sizeof state);
+    unsigned kind = (state >> layout->unicode_kind_shift) & KIND_MASK;
+    bool is_ascii = (state >> layout->unicode_ascii_shift) & 1;
+    size_t offset = (size_t)(is_ascii ? layout->unicode_ascii_data : layout->unicode_compact_data);
+    if (length < 0 || length > INT32_MAX || (kind != 1 && kind != 2 && kind != 4)) {
+        return 0;
+    }
+    size_t end = offset + (size_t)length * kind;
+    end = end < got ? end : got;
+    uint64_t print = ss_hash_u64((uint64_t)length << 3 | kind);
+    for (size_t at = offset; at < end; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + at, end - at < 8 ? end - at : 8);
+        print = ss_hash_u64(print ^ word);
+    }
+    return print | 1;
 }
 
 bool ss_cpython_bytes(struct ss_memory_reader *reader, const struct ss_cpython_layout *layout,

@@ -19,4 +19,11 @@ bool ss_cpython_text(struct ss_memory_reader *reader, const struct ss_cpython_la
 bool ss_cpython_bytes(struct ss_memory_reader *reader, const struct ss_cpython_layout *layout,
                       uint64_t address, size_t maximum, struct ss_strbuf *out);
 
+enum { SS_TEXT_PRINT_BYTES = 256 };
+
+/* A print of a str whose first bytes (SS_TEXT_PRINT_BYTES, or as far as memory goes) are given: of
+ * its length and its first characters, not of where it is or how often it is used. 0: no str. */
+uint64_t ss_cpython_text_print(const struct ss_cpython_layout *layout, const uint8_t *bytes,
+                               size_t got);
+
 #endif

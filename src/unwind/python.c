@@ -254,6 +254,30 @@ void ss_python_frame_get(const struct ss_python *python, uint32_t id, struct ss_
     frame->first_line = code->first_line;
 }
 
+bool ss_python_check_frames(struct ss_python *python, const uint32_t *frames, size_t count,
+                            bool *replaced)
+{
+    uint32_t dropped;
+    bool is_readable = ss_code_cache_check_frames(&python->codes, frames, count, &dropped);
+    *replaced = dropped > 0;
+    return is_readable;
+}
+
+uint64_t ss_python_loads(const struct ss_python *python)
+{
+    return python->codes.loads;
+}
+
+bool ss_python_frame_is_replaced(const struct ss_python *python, uint32_t id)
+{
+    return ss_code_frame_is_dead(&python->codes, id);
+}
+
+uint32_t ss_python_frame_unknown(struct ss_python *python)
+{
+    return ss_code_mark(&python->codes, ss_strview_of("<unknown: its code was replaced>"));
+}
+
 bool ss_python_check_cache(struct ss_python *python)
 {
     return ss_code_cache_check(&python->codes, CHECK_PER_CALL) > 0;

@@ -143,6 +143,20 @@ uint32_t ss_python_frame_count(const struct ss_python *python); /* ids are 1 …
 void ss_python_frame_get(const struct ss_python *python, uint32_t id,
                          struct ss_python_frame *frame);
 
+/* Re-reads the code objects of these frames, which walks have returned: a name holds at the time of
+ * its walk if the code object is the same before and after. `*replaced`: some were not. false: the
+ * target cannot be read. */
+bool ss_python_check_frames(struct ss_python *python, const uint32_t *frames, size_t count,
+                            bool *replaced);
+/* Code objects that were read for names, so far: if a walk reads none, the names that it returns
+ * are from before it. */
+uint64_t ss_python_loads(const struct ss_python *python);
+/* true: since its walk the code object of the frame was replaced: the name may be that of another.
+ */
+bool ss_python_frame_is_replaced(const struct ss_python *python, uint32_t id);
+/* The frame that stands for one whose code object was replaced. */
+uint32_t ss_python_frame_unknown(struct ss_python *python);
+
 /* Re-checks cached code objects against the target (reused addresses), a bounded number per call.
  * true: some changed, call again soon; else call about twice a second. */
 bool ss_python_check_cache(struct ss_python *python);

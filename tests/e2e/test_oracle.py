@@ -5,6 +5,7 @@ the same program stopped for every sample."""
 import importlib.util
 import json
 import os
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -213,3 +214,24 @@ def test_a_thread_in_two_interpreters_has_one_stack(stepscope, tmp_path, minor):
     for line in lines:
         names = [frame.partition(" (")[0] for frame in line.rpartition(" ")[0].split(";")]
         assert names[-1] == "inner" and "outer" in names, line
+
+
+@pytest.mark.parametrize("minor", PYTHONS)
+def test_new_code_at_an_old_address_has_no_old_name(stepscope, tmp_path, minor):
+    """replaced_code.py runs function N from a line of its own, N modulo 40."""
+    trace = tmp_path / "t.pftrace"
+    program = WORKLOADS / "replaced_code.py"
+    stepscope("record", "-q", "-r", "1000", "--no-torch", "-o", trace, "--", *PYTHONS[minor], program, "2000")
+    raw = stepscope("export", "--to", "raw", "--idle", "all", "-o", "-", trace).stdout
+    right = unknown = 0
+    for line in raw.splitlines():
+        stack, _, samples = line.rpartition(" ")
+        called = re.search(r"run \(.*?:(\d+)\);(.*)", stack)
+        if called is None:
+            continue
+        numbers = [int(number) for number in re.findall(r"\b(?:outer|inner)_(\d+) ", called.group(2))]
+        assert all(number % 40 == int(called.group(1)) - 1 for number in numbers), stack
+        is_unknown = "<unknown: its code was replaced>" in stack
+        unknown += is_unknown * int(samples)
+        right += (len(numbers) == 2) * int(samples)
+    assert right > 500 and unknown < right / 20, (right, unknown)
