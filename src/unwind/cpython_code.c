@@ -156,15 +156,6 @@ static uint32_t frame_id(struct ss_code_cache *cache, uint32_t code, int32_t lin
 
 /* --- reading a code object --- */
 
-static uint64_t pointer_at(const uint8_t *bytes, int32_t offset)
-{
-    uint64_t value = 0;
-    if (offset >= 0) {
-        memcpy(&value, bytes + offset, sizeof value);
-    }
-    return value;
-}
-
 /* PyCode_Type is not always an exported symbol; the first code object gives its address. */
 static bool is_code_type(struct ss_code_cache *cache, uint64_t type)
 {
@@ -181,52 +172,6 @@ static bool is_code_type(struct ss_code_cache *cache, uint64_t type)
     }
     cache->code_type = type;
     return true;
-}
-
-/* The three objects of a code object that make its fingerprint, in the order of their ranges. */
-enum { OF_CODE, OF_FUNCTION, OF_FILE, PRINT_RANGES };
-
-struct print_bytes {
-    uint8_t code[SS_CODE_MAX_BYTES], function[SS_TEXT_PRINT_BYTES], file[SS_TEXT_PRINT_BYTES];
-};
-
-static uint64_t function_text_of(const struct ss_code_fingerprint *print)
-{
-    return print->qualname != 0 ? print->qualname : print->name;
-}
-
-static void put_ranges(const struct ss_code_cache *cache, const struct ss_code *code,
-                       struct print_bytes *bytes, struct ss_memory_range *ranges)
-{
-    ranges[OF_CODE] =
-        (struct ss_memory_range){code->address, bytes->code, (size_t)cache->layout->code_size, 0};
-    ranges[OF_FUNCTION] = (struct ss_memory_range){function_text_of(&code->fingerprint),
-                                                   bytes->function, sizeof bytes->function, 0};
-    ranges[OF_FILE] =
-        (struct ss_memory_range){code->fingerprint.filename, bytes->file, sizeof bytes->file, 0};
-}
-
-static void print_texts(const struct ss_code_cache *cache, const struct print_bytes *bytes,
-                        const struct ss_memory_range *ranges, struct ss_code_fingerprint *print)
-{
-    print->function_text =
-        ss_cpython_text_print(cache->layout, bytes->function, ranges[OF_FUNCTION].got);
-    print->file_text = ss_cpython_text_print(cache->layout, bytes->file, ranges[OF_FILE].got);
-}
-
-static void decode_fingerprint(const struct ss_cpython_layout *layout, const uint8_t *bytes,
-                               struct ss_code_fingerprint *print)
-{
-    memset(print, 0, sizeof *print);
-    print->name = pointer_at(bytes, layout->code_name);
-    print->qualname = pointer_at(bytes, layout->code_qualname);
-    print->filename = pointer_at(bytes, layout->code_filename);
-    print->linetable = pointer_at(bytes, layout->code_linetable);
-    print->code_size =
-        pointer_at(bytes, layout->code_code != SS_ABSENT ? layout->code_code : layout->var_size);
-    int32_t first_line;
-    memcpy(&first_line, bytes + layout->code_firstlineno, sizeof first_line);
-    print->first_line = first_line;
 }
 
 static bool read_text(struct ss_code_cache *cache, uint64_t address, size_t maximum, uint32_t *text)
@@ -306,13 +251,14 @@ static struct ss_code *load_code(struct ss_code_cache *cache, uint64_t address)
     struct ss_code code = {.address = address};
     if ((address & 7) != 0 ||
         !ss_memory_read(cache->reader, address, bytes, (size_t)cache->layout->code_size) ||
-        !is_code_type(cache, pointer_at(bytes, cache->layout->object_type))) {
+        !is_code_type(cache, ss_fingerprint_pointer(bytes, cache->layout->object_type))) {
         return NULL;
     }
-    decode_fingerprint(cache->layout, bytes, &code.fingerprint);
+    ss_fingerprint_of_code(cache->layout, bytes, &code.fingerprint);
     code.first_line = (int32_t)code.fingerprint.first_line;
     if (!read_text(cache, code.fingerprint.name, MAX_NAME_CHARS, &code.name) ||
         !read_text(cache, code.fingerprint.filename, MAX_FILE_CHARS, &code.file) ||
+        !ss_fingerprint_read_texts(cache->reader, cache->layout, &code.fingerprint) ||
         !read_bounds(cache, &code)) {
         return NULL;
     }
@@ -321,13 +267,6 @@ static struct ss_code *load_code(struct ss_code_cache *cache, uint64_t address)
         !read_text(cache, code.fingerprint.qualname, MAX_NAME_CHARS, &code.function)) {
         return NULL;
     }
-    struct print_bytes texts;
-    struct ss_memory_range ranges[PRINT_RANGES];
-    put_ranges(cache, &code, &texts, ranges);
-    if (cache->reader->read(cache->reader, ranges + OF_FUNCTION, PRINT_RANGES - OF_FUNCTION) != 0) {
-        return NULL;
-    }
-    print_texts(cache, &texts, ranges, &code.fingerprint);
     code.is_shim = is_internal(cache, &code);
     if (!cache->no_lines && !code.is_shim && !read_lines(cache, &code)) {
         return NULL;
@@ -397,19 +336,6 @@ static bool instruction_offset(struct ss_code_cache *cache, const struct ss_code
 
 /* --- reused addresses --- */
 
-static bool still_same(const struct ss_code_cache *cache, const struct ss_code *code,
-                       const struct print_bytes *bytes, const struct ss_memory_range *ranges)
-{
-    struct ss_code_fingerprint print;
-    if (ranges[OF_CODE].got < ranges[OF_CODE].length ||
-        pointer_at(bytes->code, cache->layout->object_type) != cache->code_type) {
-        return false;
-    }
-    decode_fingerprint(cache->layout, bytes->code, &print);
-    print_texts(cache, bytes, ranges, &print);
-    return memcmp(&print, &code->fingerprint, sizeof print) == 0;
-}
-
 static void drop_code(struct ss_code_cache *cache, struct ss_code *code)
 {
     code->is_dead = true;
@@ -434,11 +360,12 @@ static bool was_reused(struct ss_code_cache *cache, struct ss_code *code)
     if ((doubts & (doubts + 1)) != 0) {
         return false;
     }
-    struct print_bytes bytes;
-    struct ss_memory_range ranges[PRINT_RANGES];
-    put_ranges(cache, code, &bytes, ranges);
-    if (cache->reader->read(cache->reader, ranges, PRINT_RANGES) != 0 ||
-        still_same(cache, code, &bytes, ranges)) {
+    struct ss_fingerprint_bytes bytes;
+    struct ss_memory_range ranges[SS_FINGERPRINT_RANGES];
+    ss_fingerprint_ranges(cache->layout, code->address, &code->fingerprint, &bytes, ranges);
+    if (cache->reader->read(cache->reader, ranges, SS_FINGERPRINT_RANGES) != 0 ||
+        ss_fingerprint_is_same(cache->layout, cache->code_type, &code->fingerprint, &bytes,
+                               ranges)) {
         return false;
     }
     drop_code(cache, code);
@@ -449,21 +376,24 @@ static bool was_reused(struct ss_code_cache *cache, struct ss_code *code)
 /* Drops those of cache->checked that have changed. false: the target cannot be read. */
 static bool drop_changed(struct ss_code_cache *cache, uint32_t *dropped)
 {
-    struct print_bytes bytes[CHECK_BATCH];
-    struct ss_memory_range ranges[CHECK_BATCH * PRINT_RANGES];
+    struct ss_fingerprint_bytes bytes[CHECK_BATCH];
+    struct ss_memory_range ranges[CHECK_BATCH * SS_FINGERPRINT_RANGES];
     bool is_readable = true;
     *dropped = 0;
     for (size_t begin = 0; begin < cache->checked.count && is_readable; begin += CHECK_BATCH) {
         size_t count = cache->checked.count - begin;
         count = count < CHECK_BATCH ? count : CHECK_BATCH;
         for (size_t i = 0; i < count; i++) {
-            put_ranges(cache, &cache->codes.data[cache->checked.data[begin + i]], &bytes[i],
-                       ranges + i * PRINT_RANGES);
+            const struct ss_code *code = &cache->codes.data[cache->checked.data[begin + i]];
+            ss_fingerprint_ranges(cache->layout, code->address, &code->fingerprint, &bytes[i],
+                                  ranges + i * SS_FINGERPRINT_RANGES);
         }
-        is_readable = cache->reader->read(cache->reader, ranges, count * PRINT_RANGES) == 0;
+        is_readable =
+            cache->reader->read(cache->reader, ranges, count * SS_FINGERPRINT_RANGES) == 0;
         for (size_t i = 0; i < count && is_readable; i++) {
             struct ss_code *code = &cache->codes.data[cache->checked.data[begin + i]];
-            if (!still_same(cache, code, &bytes[i], ranges + i * PRINT_RANGES)) {
+            if (!ss_fingerprint_is_same(cache->layout, cache->code_type, &code->fingerprint,
+                                        &bytes[i], ranges + i * SS_FINGERPRINT_RANGES)) {
                 drop_code(cache, code);
                 (*dropped)++;
             }

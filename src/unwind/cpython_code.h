@@ -16,20 +16,13 @@
 #include "base/intern.h"
 #include "base/memory_reader.h"
 #include "base/vec.h"
+#include "unwind/code_fingerprint.h"
 #include "unwind/cpython_layout.h"
 #include "unwind/cpython_lines.h"
 
 enum {
     SS_FRAME_NONE = 0,          /* no frame: the code object or the instruction is invalid */
     SS_FRAME_SHIM = UINT32_MAX, /* an internal entry frame of the interpreter */
-};
-
-struct ss_code_fingerprint {
-    uint64_t name, qualname, filename, linetable;
-    uint64_t code_size; /* ob_size, or the address of the bytes object up to 3.10 */
-    int64_t first_line;
-    /* Of the texts: new objects often take the places of the same old ones. */
-    uint64_t function_text, file_text;
 };
 
 struct ss_code {

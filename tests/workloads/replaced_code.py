@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes two functions, calls them for a millisecond, and drops them, again and again. Function N is
-called from line 1 + N modulo 40 of the function `run`: the line tells which function must be running."""
+called from line 1 + N modulo 40 of the function `run`: the line says which function must run."""
 
 import sys
 import time
