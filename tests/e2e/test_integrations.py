@@ -164,20 +164,6 @@ def test_composers_files_are_called_and_read_as_its_own(stepscope, package, tmp_
     stepscope("flame", folder, "-o", tmp_path / "all.svg")
 
 
-def test_an_engine_is_found_without_a_callback(stepscope, torch_python, tmp_path):
-    """Its step is one, however many optimizers of torch's it has inside."""
-    trace, steps = record(stepscope, tmp_path, torch_python, "engine.py", tmp_path)
-    assert steps == 4
-    assert {"evaluation", "checkpoint"} <= check(stepscope, trace, steps)
-    counters = {row["name"]: row for row in rows(stepscope, trace, "counter")}
-    assert counters["deepspeed fwd MACs per GPU"]["last"] == 2000
-    assert counters["deepspeed fwd FLOPS per GPU"]["last"] == 4000000
-    assert counters["deepspeed fwd FLOPS per GPU"]["unit"] == "FLOP/s"
-    text = stepscope("report", trace).stdout
-    shown = text.partition("DeepSpeed's flops profiler\n")[2].partition("\n\n")[0]
-    assert all(name in shown for name in counters if name.startswith("deepspeed ")), text
-
-
 # --- with the frameworks themselves ---
 
 REAL = {"lightning": ("lightning", "torch"), "transformers": ("transformers", "accelerate"),

@@ -76,37 +76,6 @@ def test_exceptions_of_the_program_are_as_without_hooks(observed):
         assert frames == (2 if name == "next" else 1), name  # the iterator's and the fetcher's
 
 
-def test_a_framework_that_does_not_fit(stepscope, tmp_path):
-    """It lacks an attribute that a hook reads."""
-    code = """
-import sys, types
-import torch
-class DeepSpeedEngine:
-    def step(self):
-        return "stepped"
-module = sys.modules["deepspeed.runtime.engine"] = types.ModuleType("deepspeed.runtime.engine")
-module.DeepSpeedEngine = DeepSpeedEngine
-net = torch.nn.Linear(4, 1)
-optimizer = torch.optim.SGD(net.parameters(), 1e-3)
-for _ in range(3):
-    net(torch.ones(2, 4)).sum().backward()
-    optimizer.step()
-    assert DeepSpeedEngine().step() == "stepped"
-"""
-    trace = tmp_path / "t.pftrace"
-    done = stepscope("record", "-q", "-o", trace, "--", sys.executable, "-c", code)
-    assert done.stderr == ""
-    facts = [line.split(" fact ")[1].split(" = ") for line in
-             stepscope("info", "--all", trace).stdout.splitlines() if " fact " in line]
-    facts = [(key.split()[-1], value) for key, value in facts]
-    assert [value for key, value in facts if key == "torch.hooks"] == [
-        "DeepSpeedEngine.step switched off: AttributeError: "
-        "'DeepSpeedEngine' object has no attribute 'global_steps'"]
-    assert [value for key, value in facts if key == "torch.failed_hooks"] == ["1"]
-    rows = stepscope("report", "--by", "step", "--format", "json", trace, status=None).stdout
-    assert len(json.loads(rows)["tables"][0]["rows"]) == 3
-
-
 def test_wrappers_are_made_by_the_guard():
     """functools.wraps, setattr and assignments to functions of torch: only where the guard is."""
     wrapping = {path.name for path in HOOKS.glob("*.py") if "functools.wraps" in path.read_text()}

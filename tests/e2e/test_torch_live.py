@@ -8,26 +8,43 @@ import os
 import pathlib
 import subprocess
 import sys
+import types
 
 import pytest
 from conftest import need_module
 
 WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
-PYTHONS = [sys.executable, "/usr/bin/python3",
-           *filter(None, os.environ.get("STEPSCOPE_PYTHONS", "").split(":"))]
+OTHER_PYTHONS = ["/usr/bin/python3", *filter(None, os.environ.get("STEPSCOPE_PYTHONS", "").split(":"))]
+# Each in a forked process of one recording, with every operator.
+PROGRAMS = {
+    "training": ("torch_training.py", "--steps", 6, "--accumulate", 2, "--optimizers", 2, "--workers", 2,
+                 "--evaluate", "--save", "{folder}/net.pt"),
+    "memory": ("torch_memory.py", "--phase", "forward", "--mib", 128, "--steps", 3, "--close", "--fork"),
+    "padded": ("-W", "error", "torch_padded.py", "mask"),
+    "operators": ("-W", "ignore", "torch_operators.py"),
+    "engine": ("trainers/engine.py", "{folder}"),
+    "misfit": ("torch_misfit.py",)}
 need_module("torch")
 
 
+@pytest.fixture(scope="module")
+def recorded(stepscope, tmp_path_factory):
+    """By the program's name: its pid and what it wrote; and the recording of all, with what the recorder said."""
+    folder = tmp_path_factory.mktemp("programs")
+    words = [word for program in PROGRAMS.values() for word in ("--", *program)]
+    done = stepscope("record", "-q", "--operators", "all", "-o", folder / "t.pftrace", "--", sys.executable,
+                     WORKLOADS / "torch_forked.py", *(str(word).format(folder=folder) for word in words[1:]))
+    programs = dict(zip(PROGRAMS, map(json.loads, done.stdout.splitlines())))
+    return types.SimpleNamespace(trace=folder / "t.pftrace", stderr=done.stderr, **{
+        name: types.SimpleNamespace(**one) for name, one in programs.items()})
+
+
 @pytest.fixture
-def record(stepscope, tmp_path):
-    """record(PROGRAM, ARGUMENTS…): the last line that the program prints, and the recording;
-    record.stderr: what the last one wrote to standard error."""
-    def run(program, *arguments, options=(), output="t.pftrace", env=None):
-        done = stepscope("record", *options, "-o", tmp_path / output, "--", sys.executable,
-                         WORKLOADS / program, *arguments, env=env)
-        said, run.stderr = done.stdout.splitlines(), done.stderr
-        return json.loads(said[-1]) if said else None, tmp_path / output
-    return run
+def own_rows_of(recorded, rows_of):
+    """own_rows_of(PROGRAM, TABLE): the rows of its process, and of those that load for it."""
+    def of(program, table):
+        return rows_of(recorded.trace, table, "--process", str(program.pid))
+    return of
 
 
 def phases_of(row):
@@ -35,81 +52,124 @@ def phases_of(row):
             key not in ("begin_ns", "duration_ns", "other_ns")}
 
 
-def test_each_hook_of_a_training(record, rows_of, report_of, info_of, text_of, stepscope, tmp_path):
-    said, trace = record("torch_training.py", "--steps", "12", "--accumulate", "2", "--optimizers", "2",
-                         "--workers", "2", "--evaluate", "--save", tmp_path / "net.pt",
-                         options=["--operators", "all", "--stats"])
-    assert (said["updates"], said["batches"]) == (12, 24)
-    # What the hooks record are no ranges of the program: else --stats would list them, as nsys does.
-    assert text_of(trace) in record.stderr and text_of(trace, "--by", "range") not in record.stderr
-    steps = rows_of(trace, "step")
-    assert [row["step"] for row in steps if row["kind"] != "cut"] == list(range(12))
+def facts_of(info, pid=None):
+    """Of one process, or of all."""
+    return dict(note["text"].split(" = ", 1) for note in info["notes"]
+                if note["kind"] == "fact" and " = " in note["text"] and pid in (None, note["pid"]))
+
+
+def said_by(program):
+    assert program.status == 0, program.err
+    return json.loads(program.out.splitlines()[-1])
+
+
+def test_each_hook_of_a_training(recorded, own_rows_of, report_of, info_of, stepscope):
+    training = recorded.training
+    said = said_by(training)
+    assert (said["updates"], said["batches"]) == (6, 12)
+    steps = own_rows_of(training, "step")
+    assert [row["step"] for row in steps if row["kind"] != "cut"] == list(range(6))
     assert all(phases_of(row) >= {"data", "forward", "backward", "optimizer"} for row in steps)
     ranges = collections.Counter()
-    for row in rows_of(trace, "range"):
+    for row in own_rows_of(training, "range"):
         ranges[row["domain"], row["name"]] += row["count"]
-    assert ranges["torch.module", "Net"] == 24 + 1
+    assert ranges["torch.module", "Net"] == 12 + 1
     assert ranges["torch.checkpoint", "torch.save"] == 1
-    assert {row["phase"] for row in rows_of(trace, "phase")} >= {"evaluation", "checkpoint"}
-    calls = {row["name"]: row["calls"] for row in rows_of(trace, "op")}
-    assert calls["aten::addmm"] == 2 * (24 + 1) and calls["AddmmBackward0"] == 2 * 24
-    workers = {row["worker"]: (row["batches"], row["samples"]) for row in rows_of(trace, "worker")}
-    assert workers == {0: (12, 48), 1: (12, 48)}
-    assert collections.Counter(one["role"] for one in info_of(trace)["processes"]) == {
-        "trains": 1, "loads data": 2}
-    (memory,) = (one for one in report_of(trace)["training"]["memory"] if one["steps"] > 0)
-    assert memory["steps"] == 12 and 0 < memory["peak_bytes"] < memory["limit_bytes"]
-    frames = stepscope("export", "--to", "raw", "--idle", "all", "-o", "-", trace).stdout
-    assert "torch_training.py" in frames and "<stepscope" not in frames
+    assert {row["phase"] for row in own_rows_of(training, "phase")} >= {"evaluation", "checkpoint"}
+    calls = {row["name"]: row["calls"] for row in own_rows_of(training, "op")}
+    assert calls["aten::addmm"] == 2 * (12 + 1) and calls["AddmmBackward0"] == 2 * 12
+    workers = own_rows_of(training, "worker")
+    assert {row["worker"]: (row["batches"], row["samples"]) for row in workers} == {0: (6, 24), 1: (6, 24)}
+    roles = {one["pid"]: one["role"] for one in info_of(recorded.trace)["processes"]}
+    assert roles[training.pid] == "trains" and {roles[row["pid"]] for row in workers} == {"loads data"}
+    memories = report_of(recorded.trace, "--process", str(training.pid))["training"]["memory"]
+    memory, = (one for one in memories if one["steps"] > 0)
+    assert memory["steps"] == 6 and 0 < memory["peak_bytes"] < memory["limit_bytes"]
+    frames = stepscope("export", "--to", "raw", "--idle", "all", "-o", "-", recorded.trace).stdout
+    assert "torch_memory.py" in frames and "<stepscope" not in frames
 
 
-def test_own_steps_and_a_schedule(record, rows_of, package):
-    """What was found before the program's first step does not count, for the schedule neither."""
-    _, trace = record("torch_own_steps.py", "late", env={"PYTHONPATH": str(package)},
-                      options=["--schedule", "wait=2,active=3,repeat=2"])
-    rows = [row["step"] for row in rows_of(trace, "step") if row["kind"] not in ("cut", "outside")]
-    assert rows == [2, 3, 4, 7, 8, 9]
-
-
-def test_workers_follow_the_windows_of_their_parent(record, report_of):
-    """They mark no steps of their own."""
-    _, files = record("torch_loading.py", "--workers", "2", "--method", "forkserver", "--steps", "24",
-                      options=["--schedule", "wait=8,active=4,repeat=2"], output="w{window}.pftrace")
-    for number in range(2):
-        tables = report_of(files.with_name(f"w{number}.pftrace"), "--by", "worker")["tables"]
-        (rows, waits) = (table["rows"] for table in tables)
+def test_own_steps_and_workers_in_the_windows_of_a_schedule(stepscope, tmp_path, rows_of, report_of, package):
+    """What was found before the program's first step does not count, for the schedule neither. Workers
+    mark no steps of their own."""
+    stepscope("record", "--schedule", "wait=2,active=3,repeat=2", "-o", tmp_path / "w{window}.pftrace", "--",
+              sys.executable, WORKLOADS / "torch_own_steps.py", "late", 2, env={"PYTHONPATH": str(package)})
+    windows = [tmp_path / f"w{number}.pftrace" for number in range(4)]
+    assert sorted(tmp_path.iterdir()) == windows
+    # First those of the training before, whose steps were found.
+    assert [[row["step"] for row in rows_of(window, "step") if row["kind"] not in ("cut", "outside")]
+            for window in windows] == [[2, 3, 4], [7, 8, 9]] * 2
+    for window in windows:
+        rows, waits = (table["rows"] for table in report_of(window, "--by", "worker")["tables"])
         assert sorted(row["worker"] for row in rows) == [0, 1]
         assert len(waits) == 1 and all(row["busy_ns"] > 0 for row in rows)
 
 
-def test_memory_of_a_program_that_forks_and_closes_our_file(record, rows_of):
-    said, trace = record("torch_memory.py", "--phase", "forward", "--close", "--fork")
-    rows = {row["pid"]: row for row in rows_of(trace, "memory")}
+def test_memory_of_a_program_that_forks_and_closes_our_file(recorded, rows_of):
+    said = said_by(recorded.memory)
+    rows = {row["pid"]: row for row in rows_of(recorded.trace, "memory")}
     parent, child = rows[said["pid"]], rows[said["child"]]
     assert parent["peak_phase"] == child["peak_phase"] == "forward"
     assert child["end_bytes"] > parent["end_bytes"] + (100 << 20)
     assert len(said["files"]) == 1 and said["files"][0] >= 512  # out of the program's way
 
 
-def test_tokens_of_a_batch_without_its_padding(record, events_of):
-    said, trace = record("torch_padded.py", "mask", options=["-q"], env={"PYTHONWARNINGS": "error"})
-    values = {name: [value for event in events_of(trace) if event["ph"] == "C" and event["name"] == name
-                     for value in event["args"].values()] for name in ("batch examples", "batch tokens")}
+def test_tokens_of_a_batch_without_its_padding(recorded, events_of):
+    program = recorded.padded
+    said = said_by(program)
+    values = {name: [value for event in events_of(recorded.trace) if event["ph"] == "C" and event["name"] == name
+                     and event["pid"] == program.pid for value in event["args"].values()]
+              for name in ("batch examples", "batch tokens")}
     assert values == {"batch examples": said["examples"], "batch tokens": said["tokens"]}
-    assert record.stderr == ""
+    assert program.err == ""
+
+
+# --- frameworks that bring their own steps: as they are, without the frameworks ---------------------
+
+
+def test_an_engine_is_found_without_a_callback(recorded, own_rows_of, text_of):
+    """Its step is one, however many optimizers of torch's it has inside."""
+    assert recorded.engine.out.splitlines()[-1] == "steps 4"
+    steps = own_rows_of(recorded.engine, "step")
+    whole = [row for row in steps if row["kind"] != "cut"]  # none after the last update
+    assert [row["step"] for row in whole] == list(range(4))
+    assert all(phases_of(row) >= {"data", "forward", "backward", "optimizer"} for row in whole)
+    assert set().union(*map(phases_of, steps)) >= {"evaluation", "checkpoint"}
+    counters = {row["name"]: row for row in own_rows_of(recorded.engine, "counter")}
+    assert counters["deepspeed fwd MACs per GPU"]["last"] == 2000
+    assert counters["deepspeed fwd FLOPS per GPU"]["last"] == 4000000
+    assert counters["deepspeed fwd FLOPS per GPU"]["unit"] == "FLOP/s"
+    text = text_of(recorded.trace, "--process", str(recorded.engine.pid))
+    shown = text.partition("DeepSpeed's flops profiler\n")[2].partition("\n\n")[0]
+    assert all(name in shown for name in counters if name.startswith("deepspeed ")), text
+
+
+def test_a_framework_that_does_not_fit(recorded, own_rows_of, info_of):
+    """It lacks an attribute that a hook reads: the hook is switched off, and the program runs as ever."""
+    program = recorded.misfit
+    assert (program.status, program.err) == (0, "")
+    facts = facts_of(info_of(recorded.trace), program.pid)
+    assert facts["torch.hooks"] == ("DeepSpeedEngine.step switched off: AttributeError: "
+                                    "'DeepSpeedEngine' object has no attribute 'global_steps'")
+    assert facts["torch.failed_hooks"] == "1"
+    assert len(own_rows_of(program, "step")) == 3
 
 
 # --- operators: of this Python's PyTorch, the system's, and those of $STEPSCOPE_PYTHONS -----------
 
 
-def facts_of(info):
-    return dict(note["text"].split(" = ", 1) for note in info["notes"]
-                if note["kind"] == "fact" and " = " in note["text"])
-
-
-@pytest.mark.parametrize("python", PYTHONS)
-def test_operators_of_each_pytorch(stepscope, python, tmp_path, info_of, events_of):
+def test_operators_are_those_that_torch_counts(recorded, info_of, events_of):
     """The running libtorch is tried and taken: calls, numbers and FLOPs are those that torch counts."""
+    program = recorded.operators
+    assert "Leaked" not in program.err + recorded.stderr
+    facts = facts_of(info_of(recorded.trace))  # all but that of FLOPs are of the process that imports torch
+    facts["torch.flops"] = facts_of(info_of(recorded.trace), program.pid)["torch.flops"]
+    check_operators(said_by(program), facts,
+                    [event for event in events_of(recorded.trace) if event["pid"] == program.pid])
+
+
+@pytest.mark.parametrize("python", OTHER_PYTHONS)
+def test_operators_of_another_pytorch(stepscope, python, tmp_path, info_of, events_of):
     probe = "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 3)"
     if subprocess.run([python, "-c", probe], capture_output=True, check=False).returncode:
         pytest.skip(f"{python} has no PyTorch")
@@ -117,10 +177,13 @@ def test_operators_of_each_pytorch(stepscope, python, tmp_path, info_of, events_
     done = stepscope("record", "-q", "--operators", "all", "-o", trace, "--", python, "-W", "ignore",
                      WORKLOADS / "torch_operators.py")
     assert "Leaked" not in done.stderr
-    said, facts = json.loads(done.stdout.splitlines()[-1]), facts_of(info_of(trace))
+    check_operators(json.loads(done.stdout.splitlines()[-1]), facts_of(info_of(trace)), events_of(trace))
+
+
+def check_operators(said, facts, events):
     assert facts["torch.version"] == said["version"]
     assert (facts["torch.operators"], facts["torch.flops"]) == ("callback", "counted")
-    events = [event for event in events_of(trace) if "name" in event]
+    events = [event for event in events if "name" in event]
     check_calls([event for event in events if event["ph"] == "X"], said["counts"])
     check_flops([event for event in events if event["ph"] == "i"], said["flops"])
 
@@ -156,41 +219,50 @@ def check_flops(marks, flops, steps=3):
         assert counted == {name: count * steps for name, count in flops.items()}
 
 
-def test_an_unknown_libtorch_emits_through_itt(record, info_of, events_of, text_of):
-    import torch
-    if not torch.profiler.itt.is_available():
-        pytest.skip("this PyTorch was built without ITT")
-    said, trace = record("torch_operators.py", "--as", "2.99.0", options=["--operators", "all"])
-    facts = facts_of(info_of(trace))
+def record_unknown(stepscope, tmp_path, **env):
+    """The recording of a libtorch of a version that is not supported, what the recorder said, and whether
+    this torch has ranges for ITT."""
+    trace = tmp_path / "t.pftrace"
+    done = stepscope("record", "--stats", "--operators", "all", "-o", trace, "--", sys.executable,
+                     WORKLOADS / "torch_unknown.py", env=env)
+    said = json.loads(done.stdout)
     assert said["version"] == "2.99.0"
+    return trace, done.stderr, said["itt"]
+
+
+def test_an_unknown_libtorch_emits_through_itt(stepscope, tmp_path, info_of, events_of):
+    trace, _, has_itt = record_unknown(stepscope, tmp_path)
+    if not has_itt:
+        pytest.skip("this PyTorch was built without ITT")
+    facts = facts_of(info_of(trace))
     assert facts["torch.operators"] == (
         "ITT, of one thread and its backward: unsupported torch version 2.99.0, supported are 1.13 and 2.0 to "
         "2.15")
-    assert facts["torch.steps"] == "optimizer SGD"
-    assert facts["torch.flops"] == "the arguments of operators were not found"
     assert facts["torch.operator_route"] == "2"
-    assert "Operators were recorded through a fallback" in text_of(trace)
     assert {"aten::addmm", "AddmmBackward0"} <= {event["name"] for event in events_of(trace) if event["ph"] == "X"}
 
 
-def test_an_unknown_libtorch_without_a_way_is_left_alone(record, info_of, text_of):
+def test_an_unknown_libtorch_without_a_way_is_left_alone(stepscope, tmp_path, info_of, events_of, text_of, rows_of):
     """Another tool collects ITT."""
-    said, trace = record("torch_operators.py", "--as", "2.99.0", options=["--operators", "all"],
-                         env={"INTEL_LIBITTNOTIFY64": "/nonexistent"})
+    trace, stderr, _ = record_unknown(stepscope, tmp_path, INTEL_LIBITTNOTIFY64="/nonexistent")
     facts = facts_of(info_of(trace))
-    assert said["version"] == "2.99.0"
     assert facts["torch.operators"].startswith("unsupported torch version 2.99.0")
     assert facts["torch.operator_route"] == "4"
-    assert "Operators were not recorded\n" in text_of(trace)
-    assert facts["torch.steps"] == "optimizer SGD"
+    assert "aten::addmm" not in {event.get("name") for event in events_of(trace)}
+    # What the hooks record are no ranges of the program: else --stats would list them, as nsys does.
+    assert ("torch.module", "Linear") in {(row["domain"], row["name"]) for row in rows_of(trace, "range")}
+    assert text_of(trace) in stderr and text_of(trace, "--by", "range") not in stderr
 
 
 # --- torch.profiler as one more source -------------------------------------------------------------
 
 
-def test_torch_profiler_steps_aside_for_the_programs_own(record, info_of, events_of):
-    said, trace = record("torch_profiler_window.py", "--own", "4:5", options=[
-        "--operators", "all", "--torch-profiler=shapes,memory,flops", "--torch-profiler-steps", "2:8"])
+def test_torch_profiler_steps_aside_for_the_programs_own(stepscope, tmp_path, info_of, events_of):
+    trace = tmp_path / "t.pftrace"
+    done = stepscope("record", "--operators", "all", "--torch-profiler=shapes,memory,flops",
+                     "--torch-profiler-steps", "2:8", "-o", trace, "--", sys.executable,
+                     WORKLOADS / "torch_profiler_window.py", "--own", "4:5", "--steps", 6)
+    said = json.loads(done.stdout)
     source = next(one for one in info_of(trace)["sources"] if one["name"] == "torch-profiler")
     assert source["status"] == "ran" and "the program's own torch.profiler was running" in source["reason"]
     events = events_of(trace)

@@ -25,6 +25,25 @@ def test_facts_of_the_libtorch(recordings, facts_of):
     assert (facts["torch.operators"], facts["torch.flops"]) == ("callback", "counted")
 
 
+def test_operators_of_an_unknown_libtorch_through_itt(recordings, facts_of, text_of, events_of):
+    trace = recordings("torch_operators_itt").trace
+    facts = facts_of(trace)
+    assert facts["torch.operators"].startswith("ITT, of one thread and its backward: unsupported torch version 2.99.0")
+    assert (facts["torch.operator_route"], facts["torch.steps"]) == ("2", "optimizer SGD")
+    assert facts["torch.flops"] == "the arguments of operators were not found"
+    assert "Operators were recorded through a fallback" in text_of(trace)
+    assert {"aten::addmm", "AddmmBackward0"} <= {event["name"] for event in events_of(trace) if event["ph"] == "X"}
+
+
+def test_an_unknown_libtorch_without_a_way_has_steps(recordings, facts_of, text_of):
+    """Another tool collects ITT."""
+    trace = recordings("torch_operators_unknown").trace
+    facts = facts_of(trace)
+    assert facts["torch.operators"].startswith("unsupported torch version 2.99.0")
+    assert (facts["torch.operator_route"], facts["torch.steps"]) == ("4", "optimizer SGD")
+    assert "Operators were not recorded\n" in text_of(trace)
+
+
 def test_a_report_has_flops_of_a_step(recordings, rows_of, report_of):
     recorded = recordings("torch_operators")
     rows, document = rows_of(recorded.trace, "flops"), report_of(recorded.trace)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in well-known shapes in which one rank has more work, or a slow loader, or none has: the
-opening of the report names the rank, the part of its step and, only then, the work that it has more of."""
+"""Programs in well-known shapes, and under frameworks, in which one rank has more work, or a slow loader,
+or none has: the opening of the report names the rank, the part of its step and, only then, the work that
+it has more of."""
 
 import re
 
@@ -26,7 +27,7 @@ def check(ranks, text, part, work=None):
     assert all(2.7 < times < 3.3 for times in found.values()), text
 
 
-@pytest.mark.parametrize("shape", ["words", "nanogpt", "padded", "packed"])
+@pytest.mark.parametrize("shape", ["words", "nanogpt", "padded", "packed", "transformers"])
 def test_more_tokens(run, shape):
     ranks, text = run(shape, "tokens")
     check(ranks, text, "forward", "times_the_tokens")
@@ -49,8 +50,9 @@ def test_more_examples(run, shape):
             in text)
 
 
-@pytest.mark.parametrize("shape", ["imagenet", "timm", "padded"])
+@pytest.mark.parametrize("shape", ["imagenet", "timm", "padded", "lightning"])
 def test_a_slow_loader(run, shape):
+    """Lightning starts its ranks itself."""
     check(*run(shape, "loader"), "data")
 
 

@@ -85,6 +85,9 @@ for _name, _words in MEMORY.items():
 
 EVERY_OPERATOR = (*FEW_SAMPLES, "--operators", "all")
 INPUTS["torch_operators"] = Input(program=("torch_operators.py",), options=EVERY_OPERATOR)
+INPUTS["torch_operators_itt"] = Input(program=("torch_unknown.py", 4), options=EVERY_OPERATOR)
+INPUTS["torch_operators_unknown"] = Input(program=("torch_unknown.py", 4), options=EVERY_OPERATOR,
+                                          env={"INTEL_LIBITTNOTIFY64": "/nonexistent"})
 INPUTS["torch_operators_copies"] = Input(program=("torch_copies.py",), options=EVERY_OPERATOR)
 INPUTS["operators_marked"] = Input(program=("operators.py", 20), options=FEW_SAMPLES, package=True, needs=())
 INPUTS["operators_none"] = Input(code="sum(range(10**7))\n", options=FEW_SAMPLES, needs=())

@@ -1,20 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training of every kind of operator that has floating-point operations to count, that prints at
-its end what torch's own tools say of one of its steps, all of which are alike: one line of JSON.
-
-    torch_operators.py [--as VERSION]     as if it were that version of torch"""
+its end what torch's own tools say of one of its steps, all of which are alike: one line of JSON."""
 
 import collections
 import json
-import sys
-import types
-
-if sys.argv[1:2] == ["--as"]:
-    version = types.ModuleType("torch.version")
-    version.__version__ = sys.argv[2]
-    version.cuda = version.hip = version.xpu = version.git_version = None
-    version.debug = False
-    sys.modules["torch.version"] = version
 
 import torch
 from torch import nn
