@@ -113,7 +113,8 @@ static size_t end_of_number(const struct ss_rank_calls *calls, size_t first)
 {
     const struct ss_rank_call *row = &calls->rows.data[first];
     size_t end = first + 1;
-    while (end < calls->rows.count && calls->rows.data[end].group == row->group &&
+    while (end < calls->rows.count && calls->rows.data[end].job == row->job &&
+           calls->rows.data[end].group == row->group &&
            calls->rows.data[end].is_counted == row->is_counted &&
            calls->rows.data[end].sequence == row->sequence) {
         end++;
@@ -125,7 +126,8 @@ static size_t end_of_group(const struct ss_rank_calls *calls, size_t first)
 {
     const struct ss_rank_call *row = &calls->rows.data[first];
     size_t end = first + 1;
-    while (end < calls->rows.count && calls->rows.data[end].group == row->group &&
+    while (end < calls->rows.count && calls->rows.data[end].job == row->job &&
+           calls->rows.data[end].group == row->group &&
            calls->rows.data[end].is_counted == row->is_counted) {
         end++;
     }

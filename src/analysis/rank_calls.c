@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/call_alignment.h"
 #include "analysis/datatypes.h"
+#include "analysis/jobs.h"
 #include "analysis/kernel_names.h"
+#include "base/alloc.h"
 #include "base/device_api.h"
+#include "base/intern.h"
 
 static struct ss_strview name_of(const struct ss_model *model, uint32_t name)
 {
@@ -132,48 +136,167 @@ static void collect_host(struct ss_rank_calls *calls, const struct ss_selection 
     }
 }
 
+/* --- jobs ------------------------------------------------------------------------------------- */
+
+struct members ss_vec_of(struct ss_job_member);
+
+/* By process: its place among the members, from 1. */
+static void find_members(const struct ss_rank_calls *calls, const struct ss_model *model,
+                         struct members *members)
+{
+    uint32_t *place = ss_alloc_zero(model->processes.count, sizeof *place);
+    for (size_t i = 0; i < calls->rows.count; i++) {
+        const struct ss_rank_call *call = &calls->rows.data[i];
+        const struct ss_model_process *process = &model->processes.data[call->process];
+        if (place[call->process] == 0) {
+            ss_vec_push(members, (struct ss_job_member){.process = call->process,
+                                                        .pid = process->pid,
+                                                        .has_rank = process->has_rank,
+                                                        .rank = process->rank,
+                                                        .world_size = process->world_size,
+                                                        .begin_ns = call->begin_ns});
+            place[call->process] = (uint32_t)members->count;
+        }
+        struct ss_job_member *member = &members->data[place[call->process] - 1];
+        member->begin_ns = call->begin_ns < member->begin_ns ? call->begin_ns : member->begin_ns;
+        member->end_ns = call->end_ns > member->end_ns ? call->end_ns : member->end_ns;
+    }
+    ss_free(place);
+}
+
+static void set_jobs(struct ss_rank_calls *calls, const struct ss_model *model)
+{
+    struct members members = {0};
+    find_members(calls, model, &members);
+    calls->jobs = ss_jobs_assign(members.data, members.count);
+    uint32_t *jobs = ss_alloc_zero(model->processes.count, sizeof *jobs);
+    for (size_t i = 0; i < members.count; i++) {
+        jobs[members.data[i].process] = members.data[i].job;
+        calls->copies += members.data[i].job == SS_JOB_COPY;
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < calls->rows.count; i++) {
+        struct ss_rank_call *call = &calls->rows.data[i];
+        call->job = jobs[call->process];
+        if (call->job != SS_JOB_COPY) {
+            calls->rows.data[count++] = *call;
+        }
+    }
+    calls->rows.count = count;
+    ss_free(jobs);
+    ss_vec_fini(&members);
+}
+
 /* --- numbers ---------------------------------------------------------------------------------- */
+
+static int compare_u32(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
 
 static int compare_in_time(const void *left, const void *right)
 {
     const struct ss_rank_call *a = left, *b = right;
-    if (a->group != b->group) {
-        return a->group < b->group ? -1 : 1;
-    }
-    if (a->process != b->process) {
-        return a->process < b->process ? -1 : 1;
-    }
-    return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+    int by = compare_u32(a->job, b->job);
+    by = by != 0 ? by : compare_u32(a->group, b->group);
+    by = by != 0 ? by : a->is_counted - b->is_counted;
+    by = by != 0 ? by : compare_u32(a->process, b->process);
+    return by != 0 ? by : (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
 }
 
 static int compare(const void *left, const void *right)
 {
     const struct ss_rank_call *a = left, *b = right;
-    if (a->group != b->group) {
-        return a->group < b->group ? -1 : 1;
-    }
-    if (a->is_counted != b->is_counted) {
-        return a->is_counted ? 1 : -1;
-    }
-    if (a->sequence != b->sequence) {
-        return a->sequence < b->sequence ? -1 : 1;
-    }
-    if (a->process != b->process) {
-        return a->process < b->process ? -1 : 1;
-    }
-    return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+    int by = compare_u32(a->job, b->job);
+    by = by != 0 ? by : compare_u32(a->group, b->group);
+    by = by != 0 ? by : a->is_counted - b->is_counted;
+    by = by != 0 ? by : (a->sequence > b->sequence) - (a->sequence < b->sequence);
+    by = by != 0 ? by : compare_u32(a->process, b->process);
+    return by != 0 ? by : (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
 }
 
-/* Numbers the calls that have none by their order in the process. */
-static void number(struct ss_rank_calls *calls)
+/* One process's calls of a group without numbers. */
+struct run {
+    size_t first, count;
+};
+
+static struct run run_at(const struct ss_rank_calls *calls, size_t first)
 {
-    int64_t next = 0;
-    for (size_t i = 0; i < calls->rows.count; i++) {
-        struct ss_rank_call *call = &calls->rows.data[i];
-        bool is_new = i == 0 || call[-1].group != call->group || call[-1].process != call->process;
-        next = is_new ? 0 : next;
-        if (call->is_counted) {
-            call->sequence = next++;
+    const struct ss_rank_call *row = &calls->rows.data[first];
+    struct run run = {first, 1};
+    while (first + run.count < calls->rows.count) {
+        const struct ss_rank_call *next = row + run.count;
+        if (next->job != row->job || next->group != row->group ||
+            next->is_counted != row->is_counted || next->process != row->process) {
+            break;
+        }
+        run.count++;
+    }
+    return run;
+}
+
+static uint64_t kind_of(const struct ss_model *model, const struct ss_rank_call *call)
+{
+    struct ss_strview text = ss_rank_call_kind(model, call);
+    uint64_t kind = ss_hash_bytes(text.data, text.length);
+    return ss_hash_u64(kind ^ (uint64_t)ss_rank_call_bytes(model, call));
+}
+
+static struct ss_aligned_call *aligned(const struct ss_rank_calls *calls,
+                                       const struct ss_model *model, struct run run)
+{
+    struct ss_aligned_call *all = ss_alloc_zero(run.count, sizeof *all);
+    for (size_t i = 0; i < run.count; i++) {
+        const struct ss_rank_call *call = &calls->rows.data[run.first + i];
+        all[i] = (struct ss_aligned_call){call->end_ns, kind_of(model, call)};
+    }
+    return all;
+}
+
+/* The calls of the process with most of them count from 0, those of the others as their partners.
+ * What has none has a number of its own. */
+static void number_group(struct ss_rank_calls *calls, const struct ss_model *model, size_t first,
+                         size_t end)
+{
+    struct run most = run_at(calls, first);
+    for (size_t at = first; at < end;) {
+        struct run run = run_at(calls, at);
+        most = run.count > most.count ? run : most;
+        at += run.count;
+    }
+    struct ss_aligned_call *reference = aligned(calls, model, most);
+    size_t *partners = ss_alloc_zero(most.count, sizeof *partners);
+    int64_t alone = (int64_t)most.count;
+    for (size_t at = first; at < end;) {
+        struct run run = run_at(calls, at);
+        struct ss_aligned_call *own = aligned(calls, model, run);
+        ss_align_calls(reference, most.count, own, run.count, partners);
+        for (size_t i = 0; i < run.count; i++) {
+            struct ss_rank_call *call = &calls->rows.data[at + i];
+            call->sequence = run.first == most.first   ? (int64_t)i
+                             : partners[i] != SIZE_MAX ? (int64_t)partners[i]
+                                                       : alone++;
+        }
+        ss_free(own);
+        at += run.count;
+    }
+    ss_free(partners);
+    ss_free(reference);
+}
+
+static void number(struct ss_rank_calls *calls, const struct ss_model *model)
+{
+    for (size_t first = 0, end; first < calls->rows.count; first = end) {
+        const struct ss_rank_call *row = &calls->rows.data[first];
+        for (end = first; end < calls->rows.count; end++) {
+            const struct ss_rank_call *call = &calls->rows.data[end];
+            if (call->job != row->job || call->group != row->group ||
+                call->is_counted != row->is_counted) {
+                break;
+            }
+        }
+        if (row->is_counted) {
+            number_group(calls, model, first, end);
         }
     }
 }
@@ -188,9 +311,11 @@ void ss_rank_calls_init(struct ss_rank_calls *calls, const struct ss_selection *
         collect_host(calls, selection, runs);
         calls->is_ambiguous = false;
     }
+    calls->jobs = calls->rows.count > 0;
     if (calls->rows.count > 1) {
+        set_jobs(calls, selection->model);
         qsort(calls->rows.data, calls->rows.count, sizeof *calls->rows.data, compare_in_time);
-        number(calls);
+        number(calls, selection->model);
         qsort(calls->rows.data, calls->rows.count, sizeof *calls->rows.data, compare);
     }
 }

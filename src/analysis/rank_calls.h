@@ -16,15 +16,20 @@ struct ss_rank_call {
     uint32_t range;   /* index into model->ranges */
     uint32_t process; /* of the model */
     uint32_t name;    /* index into model->names */
+    uint32_t job;     /* analysis/jobs.h */
     uint32_t group;   /* string: the name of its group; 0: unknown */
     uint32_t size;    /* ranks of the group; 0: unknown */
     int64_t sequence; /* number in its group */
-    bool is_counted;  /* the number was not recorded: it is the place among the process's calls */
+    /* The number was not recorded: it is that of the call with which it was aligned
+     * (analysis/call_alignment.h). */
+    bool is_counted;
 };
 
 struct ss_rank_calls {
-    struct ss_vec_of(struct ss_rank_call) rows; /* by group, sequence, process */
+    struct ss_vec_of(struct ss_rank_call) rows; /* by job, group, sequence, process */
     bool is_of_devices;
+    uint32_t jobs;     /* whose calls there are */
+    size_t copies;     /* processes whose calls are there twice: left out */
     size_t unaligned;  /* calls of ranks whose clock fits no other: left out */
     bool is_ambiguous; /* without numbers, and a process has them on several devices */
 };

@@ -188,6 +188,60 @@ static void add_collective_ranks(struct ss_rank_profiles *profiles, const struct
     ss_free(is_rank);
 }
 
+/* --- jobs ------------------------------------------------------------------------------------- */
+
+/* The job of a rank, from 1; 0: it has no collectives. */
+static uint32_t job_of(const struct ss_rank_profiles *profiles, uint32_t process)
+{
+    const struct ss_rank_calls *calls = &profiles->collectives.calls;
+    for (size_t i = 0; i < calls->rows.count; i++) {
+        if (calls->rows.data[i].process == process) {
+            return calls->rows.data[i].job + 1;
+        }
+    }
+    return 0;
+}
+
+/* Ranks are compared with those of their job: the one with most ranks stays. */
+static void keep_largest_job(struct ss_rank_profiles *profiles)
+{
+    uint32_t jobs = profiles->collectives.calls.jobs, largest = 1;
+    if (jobs < 2) {
+        return;
+    }
+    uint32_t *job = ss_alloc_zero(profiles->rows.count, sizeof *job);
+    size_t *ranks = ss_alloc_zero(jobs + 1, sizeof *ranks);
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        job[i] = job_of(profiles, profiles->rows.data[i].process);
+        ranks[job[i]]++;
+        largest = job[i] != 0 && ranks[job[i]] > ranks[largest] ? job[i] : largest;
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        if (job[i] == 0 || job[i] == largest) {
+            profiles->rows.data[count++] = profiles->rows.data[i];
+        }
+    }
+    profiles->left_out = profiles->rows.count - count;
+    profiles->rows.count = count;
+    ss_free(ranks);
+    ss_free(job);
+}
+
+static uint32_t find_world_size(const struct ss_rank_profiles *profiles,
+                                const struct ss_model *model)
+{
+    uint32_t size = 0;
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        uint32_t stated = model->processes.data[profiles->rows.data[i].process].world_size;
+        if (stated == 0 || (size != 0 && stated != size)) {
+            return 0;
+        }
+        size = stated;
+    }
+    return size;
+}
+
 void ss_rank_profiles_init(struct ss_rank_profiles *profiles, const struct ss_selection *selection,
                            const struct ss_device_summary *devices,
                            const struct ss_step_summary *training)
@@ -205,6 +259,8 @@ void ss_rank_profiles_init(struct ss_rank_profiles *profiles, const struct ss_se
     sum_steps(profiles, training);
     sum_devices(profiles, devices, training);
     add_collective_ranks(profiles, selection->model);
+    keep_largest_job(profiles);
+    profiles->world_size = find_world_size(profiles, selection->model);
     bool has_devices = devices != NULL && devices->steps.count > 0;
     struct ss_batch_load *loads = ss_batch_loads_find(selection->model, training);
     for (size_t i = 0; i < profiles->rows.count; i++) {

@@ -33,6 +33,8 @@ struct ss_rank_profiles {
     struct ss_collectives collectives;
     struct ss_blame blame; /* of steady-state steps; of all, where no rank has steps */
     bool has_steps;
+    size_t left_out;     /* ranks of other jobs than the largest */
+    uint32_t world_size; /* of the ranks, as all of them state it; 0: unknown */
 };
 
 /* `devices` may be NULL: then its figures are taken from phases. */

@@ -22,6 +22,40 @@ static void add_rank(const struct ss_rank_profile *row, const struct ss_model *m
     }
 }
 
+/* "2 ranks: ", or "2 of 128 ranks: " where the others were not recorded. */
+static void add_ranks(const struct ss_rank_profiles *profiles, size_t ranks,
+                      struct ss_sentence *out)
+{
+    ss_sentence_add_count(out, ranks);
+    if (profiles->world_size > ranks) {
+        ss_sentence_add(out, " of ");
+        ss_sentence_add_count(out, profiles->world_size);
+    }
+    ss_sentence_add(out, " ranks: ");
+}
+
+/* What the comparison leaves out. */
+static void add_left_out(const struct ss_rank_profiles *profiles, struct ss_document *document)
+{
+    size_t copies = profiles->collectives.calls.copies;
+    if (profiles->left_out > 0) {
+        struct ss_sentence *out = ss_document_add_note(document, SS_NOTE_WARNING);
+        ss_sentence_add(out, "the files are of ");
+        ss_sentence_add_count(out, profiles->collectives.calls.jobs);
+        ss_sentence_add(out, " jobs, by their world sizes, ranks and times: ");
+        ss_sentence_add_count(out, profiles->left_out);
+        ss_sentence_add(out, profiles->left_out == 1
+                                 ? " rank of another job is not compared with these"
+                                 : " ranks of other jobs are not compared with these");
+    }
+    if (copies > 0) {
+        struct ss_sentence *out = ss_document_add_note(document, SS_NOTE_WARNING);
+        ss_sentence_add_count(out, copies);
+        ss_sentence_add(out, copies == 1 ? " rank is there twice" : " ranks are there twice");
+        ss_sentence_add(out, ": their collectives count once");
+    }
+}
+
 /* What each of the others waits for it in all. */
 static uint64_t per_other_ns(const struct ss_rank_profiles *profiles,
                              const struct ss_rank_profile *row)
@@ -36,10 +70,10 @@ static void add_slowest(const struct ss_rank_profiles *profiles,
 {
     const struct ss_model *model = parts->selection->model;
     uint64_t per_step_ns = ss_rank_profiles_cost_ns(profiles, row);
-    ss_sentence_add_count(out, profiles->rows.count);
-    ss_sentence_add(out, " ranks: ");
+    add_ranks(profiles, profiles->rows.count, out);
     add_rank(row, model, out);
-    ss_sentence_add(out, " makes each other wait ");
+    bool is_pair = profiles->rows.count == 2;
+    ss_sentence_add(out, is_pair ? " makes the other wait " : " makes each other wait ");
     if (row->step_ns == 0) { /* a program without steps */
         ss_sentence_add_duration(out, per_other_ns(profiles, row));
         ss_sentence_add(out, " in all");
@@ -144,6 +178,8 @@ static void put_figures(const struct ss_rank_profiles *profiles, const struct ss
 {
     struct ss_figure *object = ss_figure_put_object(figures, "ranks");
     ss_figure_put_count(object, "ranks", profiles->rows.count);
+    ss_figure_put_count(object, "world_size", profiles->world_size);
+    ss_figure_put_count(object, "jobs", profiles->collectives.calls.jobs);
     ss_figure_put_count(object, "collectives", profiles->collectives.rows.count);
     ss_figure_put_count(object, "unresolved", profiles->blame.unresolved);
     ss_figure_put_count(object, "clock_error_ns", error_of(&profiles->collectives));
@@ -204,8 +240,7 @@ static void add_behind(const struct ss_rank_profiles *profiles,
     struct ss_strview name = ss_stage_text(stage, model, &parts->training);
     struct ss_sentence *out = &ss_document_add(document, SS_BLOCK_HEADLINE)->headline;
     *out = ss_sentence_of(&document->arena);
-    ss_sentence_add_count(out, frontier->ranks.count);
-    ss_sentence_add(out, " ranks: ");
+    add_ranks(profiles, frontier->ranks.count, out);
     add_rank(ss_rank_profile_of(profiles, process), model, out);
     ss_sentence_add(out, " falls behind by ");
     ss_sentence_add_duration(out, behind_ns);
@@ -238,9 +273,8 @@ static void add_by_waits(const struct ss_rank_profiles *profiles,
         add_evidence(profiles, row, ss_document_add_note(document, SS_NOTE_ASIDE));
         add_work(profiles, row, document);
     } else {
-        ss_sentence_add_count(out, profiles->rows.count);
-        ss_sentence_add(out, " ranks: none of them makes the others wait by more than chance "
-                             "explains");
+        add_ranks(profiles, profiles->rows.count, out);
+        ss_sentence_add(out, "none of them makes the others wait by more than chance explains");
     }
     put_figures(profiles, row, parts, document->figures);
 }
@@ -267,7 +301,9 @@ void ss_report_add_ranks(const struct ss_report_parts *parts, struct ss_document
     ss_rank_profiles_init(&profiles, parts->selection, devices, &parts->training);
     const struct ss_rank_profile *row = ss_rank_profiles_slowest(&profiles);
     bool has_waits = profiles.rows.count > 1 && profiles.collectives.ranks > 1;
-    if (row == NULL && numbered(&profiles) > 1) {
+    /* Where a rank lacks calls of collectives, its stages lack their time. */
+    bool is_whole = profiles.collectives.unmatched == 0 && profiles.left_out == 0;
+    if (row == NULL && numbered(&profiles) > 1 && is_whole) {
         ss_stage_frontier_init(&frontier, parts->selection, devices, &parts->training);
         behind = find_behind(&frontier);
     }
@@ -277,6 +313,7 @@ void ss_report_add_ranks(const struct ss_report_parts *parts, struct ss_document
         add_by_waits(&profiles, parts, row, document);
     }
     if (behind != NULL || has_waits) {
+        add_left_out(&profiles, document);
         add_heat(&profiles, parts, document);
     }
     ss_stage_frontier_fini(&frontier);

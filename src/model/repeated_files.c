@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/intern.h"
 #include "trace/merge.h"
 #include "trace/reader.h"
 
@@ -30,16 +32,58 @@ static int compare(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Of other tools' files, which have no random uuid, two may be equal and of two ranks. */
-static bool is_own_trace(const char *path)
+static bool begins_with(const char *head, size_t length, const char *magic, size_t magic_length)
+{
+    return length >= magic_length && memcmp(head, magic, magic_length) == 0;
+}
+
+/* JSON, compressed or not, and databases: events with times. */
+static bool has_times(const char *head, size_t length)
+{
+    size_t at = 0;
+    while (at < length &&
+           (head[at] == ' ' || head[at] == '\n' || head[at] == '\r' || head[at] == '\t')) {
+        at++;
+    }
+    bool is_json = at < length && (head[at] == '{' || head[at] == '[');
+    return is_json || begins_with(head, length, "\x1f\x8b", 2) ||
+           begins_with(head, length, "SQLite format 3", 15);
+}
+
+/* Of all bytes; 0: the file cannot be read. */
+static uint64_t content_of(int fd)
+{
+    enum { CHUNK = 1 << 18 };
+    char *bytes = ss_alloc(CHUNK);
+    uint64_t content = 1;
+    ssize_t got;
+    while ((got = read(fd, bytes, CHUNK)) > 0) {
+        for (size_t at = 0; at < (size_t)got; at += 8) {
+            uint64_t word = 0;
+            memcpy(&word, bytes + at, (size_t)got - at < 8 ? (size_t)got - at : 8);
+            content = ss_hash_u64(content ^ word);
+        }
+    }
+    ss_free(bytes);
+    return got < 0 ? 0 : content | 1;
+}
+
+/* Equal for files that are copies of each other; 0: this cannot be said of the file. */
+static uint64_t identity_of(const char *path)
 {
     char head[HEAD_BYTES];
+    uint64_t identity = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     ssize_t got = fd >= 0 ? read(fd, head, sizeof head) : -1;
+    if (got > 0 && ss_trace_is_trace(head, (size_t)got)) {
+        identity = ss_merge_identity(path);
+    } else if (got > 0 && has_times(head, (size_t)got) && lseek(fd, 0, SEEK_SET) == 0) {
+        identity = content_of(fd);
+    }
     if (fd >= 0) {
         close(fd);
     }
-    return got > 0 && ss_trace_is_trace(head, (size_t)got);
+    return identity;
 }
 
 /* Regular files that are not empty; returns how many. */
@@ -65,8 +109,7 @@ void ss_repeated_files_find(const char *const *paths, size_t count, bool *is_rep
             end++;
         }
         for (size_t i = first; i < end && end - first > 1; i++) {
-            const char *path = paths[entries[i].number];
-            entries[i].identity = is_own_trace(path) ? ss_merge_identity(path) : 0;
+            entries[i].identity = identity_of(paths[entries[i].number]);
         }
         qsort(entries + first, end - first, sizeof *entries, compare);
         for (size_t i = first + 1; i < end; i++) {

@@ -135,3 +135,38 @@ def test_a_gzip_file_with_a_wrong_checksum(stepscope, tmp_path, events):
     done = stepscope("report", "--by", "range", path, status=3)
     assert done.stderr.count("has another checksum than its contents") == 1
     assert ("range 1" in done.stdout) == (events == 3000)
+
+
+# --- ranks ------------------------------------------------------------------------------------------
+
+def test_a_lost_collective_shifts_no_others(rows_of, text_of):
+    rows = rows_of(case("02"), "collective")
+    assert [(row["ranks"], row["skew_ns"], row["ends_differ_ns"]) for row in rows] == [(2, 0, 0)] * 2
+    text = text_of(case("02"), "--by", "collective")
+    assert "1 call of a collective has no match on another rank" in text
+    assert "falls behind" not in text_of(case("02"))
+
+
+def test_ranks_that_were_not_recorded_are_counted(text_of, report_of):
+    assert "\n2 of 128 ranks: rank 1 makes the other wait 60.0 µs of a step of 990 µs\n" in text_of(case("03"))
+    assert report_of(case("03"))["ranks"]["world_size"] == 128
+
+
+def test_ranks_of_two_jobs_are_not_compared(text_of, rows_of, report_of):
+    text = text_of(case("04"))
+    assert "\n2 ranks: rank 1 makes the other wait 60.0 µs of a step of 990 µs\n" in text
+    assert "the files are of 2 jobs, by their world sizes, ranks and times: 1 rank of another job" in text
+    assert report_of(case("04"))["ranks"]["jobs"] == 2
+    rows = rows_of(case("04"), "collective")
+    assert [(row["ranks"], row["last_rank"], row["clock_error_ns"]) for row in rows] == [(2, 1, 0)] * 3
+
+
+def test_a_rank_that_is_there_twice_counts_once(stepscope, rows_of, tmp_path):
+    for source in case("03").iterdir():
+        (tmp_path / source.name).write_bytes(source.read_bytes())
+        (tmp_path / f"copy of {source.name}").write_bytes(source.read_bytes())
+    done = stepscope("report", tmp_path)
+    assert "\n2 of 128 ranks: rank 1 makes the other wait 60.0 µs of a step of 990 µs\n" in done.stdout
+    assert "median of 6 steps of 2 processes" in done.stdout
+    assert done.stderr.count("is a copy of another file that is read\n") == 2
+    assert [row["ranks"] for row in rows_of(tmp_path, "collective")] == [2] * 3
