@@ -2,6 +2,7 @@
 """Stacks of a program that is not stopped, judged by what that program can have called, and against
 the same program stopped for every sample."""
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -28,10 +29,15 @@ def fixture_read_stacks(stepscope):
         pytest.skip("needs two cores: else the program stands still while it is read")
 
     def read(pid, mode, rate, samples):
-        out = subprocess.run([tool, str(pid), mode, str(rate), str(samples)], capture_output=True,
-                             text=True, timeout=120, check=False)
-        assert out.returncode == 0, out.stderr
-        return json.loads(out.stdout)
+        """Where that is permitted, the program and its reader come before all else that runs here."""
+        with subprocess.Popen([tool, str(pid), mode, str(rate), str(samples)], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reader:
+            with contextlib.suppress(PermissionError, ProcessLookupError):
+                for one in pid, reader.pid:
+                    os.setpriority(os.PRIO_PROCESS, one, -10)
+            out, err = reader.communicate(timeout=120)
+        assert reader.returncode == 0, err
+        return json.loads(out)
 
     return read
 
@@ -66,7 +72,7 @@ def test_running_stacks_are_right(read_stacks, minor):
     """Functions of half a microsecond, less than the read takes: what is found is true all the
     same, the lines of the callers, too."""
     with Program(PYTHONS[minor], "flutter.py") as program:
-        for rate, samples in ((1000, 1500), (10000, 4000)):
+        for rate, samples in ((2500, 1500), (10000, 4000)):
             got = quietest(lambda: read_stacks(program.pid, "walk", rate, samples))
             assert got["depth"] > 30
             assert got["wrong_names"] <= got["pairs"] * 0.0005, got
@@ -75,10 +81,11 @@ def test_running_stacks_are_right(read_stacks, minor):
             assert share(got, "lost", "empty") <= 0.005, got
 
 
-@pytest.mark.parametrize("minor", NEW)
+@pytest.mark.parametrize("minor", [*(pytest.param(minor, marks=pytest.mark.long) for minor in NEW[:-1]),
+                                   *NEW[-1:]])
 def test_lines_are_right_too_when_functions_last(read_stacks, minor):
     with Program(PYTHONS[minor], "flutter.py", ["3600", "10"]) as program:
-        got = quietest(lambda: read_stacks(program.pid, "walk", 1000, 1500))
+        got = quietest(lambda: read_stacks(program.pid, "walk", 2500, 1500))
     assert got["wrong_names"] <= got["pairs"] * 0.0001, got
     assert got["wrong_pairs"] <= got["pairs"] * 0.001, got
     assert share(got, "partial", "lost", "empty") <= 0.005, got
@@ -88,7 +95,7 @@ def test_lines_are_right_too_when_functions_last(read_stacks, minor):
 def test_old_interpreters_name_the_right_callers(read_stacks, minor):
     """Their frames lie all over the heap: the line of a caller may be that of its last call."""
     with Program(PYTHONS[minor], "flutter.py") as program:
-        got = read_stacks(program.pid, "walk", 1000, 1500)
+        got = read_stacks(program.pid, "walk", 2500, 1500)
         assert got["wrong_names"] <= got["pairs"] * 0.001, got
         assert share(got, "lost", "empty") <= 0.2, got
 
@@ -97,8 +104,8 @@ def test_a_reader_without_validation_is_caught(read_stacks):
     minor = NEW[-1] if NEW else pytest.skip("needs CPython 3.11 or newer")
     with Program(PYTHONS[minor], "flutter.py") as program:
         for _ in range(5):
-            naive = read_stacks(program.pid, "perframe", 1000, 2000)
-            good = read_stacks(program.pid, "walk", 1000, 2000)
+            naive = read_stacks(program.pid, "perframe", 5000, 2000)
+            good = read_stacks(program.pid, "walk", 5000, 2000)
             bad_naive = share(naive, "lost", "wrong_names")
             bad_good = share(good, "lost", "partial", "wrong_names")
             if bad_naive > 0.005 and bad_naive > 1.5 * bad_good:
@@ -135,7 +142,7 @@ def test_leaves_are_those_of_the_stopped_program(read_stacks):
     check_leaves(read_stacks, NEW[-1] if NEW else pytest.skip("needs CPython 3.11 or newer"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("minor", NEW[:-1])
 def test_leaves_are_right_in_each_version(read_stacks, minor):
     check_leaves(read_stacks, minor)
