@@ -80,12 +80,12 @@ static void print_address(const struct ss_listening *listening, const struct ss_
     if (listening->path != NULL) {
         char folder[4096];
         bool is_relative = listening->path[0] != '/' && getcwd(folder, sizeof folder) != NULL;
-        fprintf(ss_stdout(), "http://localhost:%d/?token=%s\n", TUNNEL_PORT, access->token);
+        fprintf(ss_stdout(), "http://localhost:%d/#token=%s\n", TUNNEL_PORT, access->token);
         fprintf(ss_stderr(), "stepscope view: from your machine: ssh -N -L %d:%s%s%s %s\n",
                 TUNNEL_PORT, is_relative ? folder : "", is_relative ? "/" : "", listening->path,
                 host);
     } else {
-        fprintf(ss_stdout(), "http://127.0.0.1:%d/?token=%s\n", listening->port, access->token);
+        fprintf(ss_stdout(), "http://127.0.0.1:%d/#token=%s\n", listening->port, access->token);
         fprintf(ss_stderr(), "stepscope view: from another machine: ssh -N -L %d:127.0.0.1:%d %s\n",
                 listening->port, listening->port, host);
     }
@@ -101,7 +101,7 @@ static void open_browser(const struct ss_listening *listening, const struct ss_a
     posix_spawnattr_t attributes;
     sigset_t none;
     pid_t child;
-    snprintf(address, sizeof address, "http://127.0.0.1:%d/?token=%s", listening->port,
+    snprintf(address, sizeof address, "http://127.0.0.1:%d/#token=%s", listening->port,
              access->token);
     /* This process blocks the signals that end it. */
     sigemptyset(&none);
@@ -140,8 +140,11 @@ static enum ss_status serve(const struct request *request, struct ss_view_pages 
     sigaddset(&ends, SIGHUP);
     sigprocmask(SIG_BLOCK, &ends, NULL);
     SS_TRY(ss_listening_open(&listening, request->port, request->socket, err));
-    const struct ss_serve_options serving = {
-        .size = sizeof serving, .access = &access, .answer = ss_view_answer, .context = pages};
+    const struct ss_serve_options serving = {.size = sizeof serving,
+                                             .access = &access,
+                                             .answer = ss_view_answer,
+                                             .is_public = ss_view_is_public,
+                                             .context = pages};
     enum ss_status status = ss_server_start(&server, &listening, &serving, err);
     if (status == SS_OK) {
         listening.fd = -1; /* the server closes it */

@@ -60,6 +60,12 @@ static bool find_file(const char *path, struct ss_serve_reply *reply)
     return find_script(path, reply);
 }
 
+bool ss_view_is_public(const char *path)
+{
+    struct ss_serve_reply reply = {.file_fd = -1};
+    return find_file(path, &reply);
+}
+
 /* --- answers ---------------------------------------------------------------------------------- */
 
 /* "1,2,30": ids of tracks. */

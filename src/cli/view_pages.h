@@ -12,6 +12,8 @@ struct ss_view_pages {
     struct ss_view_notes *notes;
 };
 
+/* The page's own files: they say nothing of a recording. */
+bool ss_view_is_public(const char *path);
 /* An ss_serve_answer; the context is a struct ss_view_pages. */
 void ss_view_answer(void *context, const struct ss_serve_request *request,
                     struct ss_serve_reply *reply);

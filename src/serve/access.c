@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { TOKEN_BYTES = SS_TOKEN_DIGITS / 2, NAME_BYTES = 4 };
+enum { TOKEN_BYTES = SS_TOKEN_DIGITS / 2 };
 
 static void put_hex(char *text, const unsigned char *bytes, size_t count)
 {
@@ -17,14 +17,11 @@ static void put_hex(char *text, const unsigned char *bytes, size_t count)
 
 bool ss_access_init(struct ss_access *access)
 {
-    unsigned char bytes[TOKEN_BYTES + NAME_BYTES];
-    char name[2 * NAME_BYTES + 1];
+    unsigned char bytes[TOKEN_BYTES];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
         return false;
     }
     put_hex(access->token, bytes, TOKEN_BYTES);
-    put_hex(name, bytes + TOKEN_BYTES, NAME_BYTES);
-    snprintf(access->cookie, sizeof access->cookie, "stepscope-%s", name);
     return true;
 }
 
@@ -38,6 +35,13 @@ bool ss_access_is_token(const struct ss_access *access, const char *text)
         difference |= (unsigned char)(text[i] ^ access->token[i]);
     }
     return difference == 0;
+}
+
+bool ss_access_is_authorization(const struct ss_access *access, const char *text)
+{
+    static const char scheme[] = "Bearer ";
+    return text != NULL && strncasecmp(text, scheme, sizeof scheme - 1) == 0 &&
+           ss_access_is_token(access, text + sizeof scheme - 1);
 }
 
 /* The port after a host's name: none, or ":" and digits. */

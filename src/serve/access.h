@@ -10,17 +10,17 @@
 
 enum { SS_TOKEN_DIGITS = 32 /* 128 bits, in hexadecimal */ };
 
-/* The token, and the name of the cookie that carries it: browsers share cookies among all ports of
- * a host, so that each server has a name of its own. */
 struct ss_access {
     char token[SS_TOKEN_DIGITS + 1];
-    char cookie[32];
 };
 
 /* Random. False: the system gives no random bytes. */
 bool ss_access_init(struct ss_access *access);
 /* Compares in constant time. `text` may be NULL. */
 bool ss_access_is_token(const struct ss_access *access, const char *text);
+/* Whether an Authorization header has the token: "Bearer TOKEN". `text` may be NULL. No cookie: a
+ * browser sends it to every port of a host, and other users serve on those. */
+bool ss_access_is_authorization(const struct ss_access *access, const char *text);
 /* Whether the Host header names this machine's loopback, whatever the port: a name that another
  * site resolves to 127.0.0.1 is refused. */
 bool ss_access_is_host(const char *host);

@@ -20,11 +20,16 @@ enum {
     DESCRIPTORS = SS_SERVE_MAX_CONNECTIONS + 200
 };
 
+static const uint64_t second_ns = UINT64_C(1000000000);
+
 /* One connection, in a list for ss_server_tick. */
 struct connection {
     struct connection *next, **link;
     int fd;
+    uint64_t opened_ns;
     uint64_t since_ns; /* when it was opened, or its current request or wait began */
+    bool is_known;     /* it has shown the token */
+    bool is_ended;     /* it was shut down */
 };
 
 struct ss_server {
@@ -41,16 +46,48 @@ struct incoming {
 
 /* --- connections ------------------------------------------------------------------------------ */
 
-static void restart_clock(struct ss_server *server, struct MHD_Connection *connection)
+static struct connection *row_of(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct connection *row = info != NULL ? info->socket_context : NULL;
+    return info != NULL ? info->socket_context : NULL;
+}
+
+static void restart_clock(struct ss_server *server, struct MHD_Connection *connection)
+{
+    struct connection *row = row_of(connection);
     pthread_mutex_lock(&server->lock);
     if (row != NULL) {
         row->since_ns = ss_clock_now_ns(server->options.clock);
     }
     pthread_mutex_unlock(&server->lock);
+}
+
+static void note_token(struct ss_server *server, struct MHD_Connection *connection)
+{
+    struct connection *row = row_of(connection);
+    pthread_mutex_lock(&server->lock);
+    if (row != NULL) {
+        row->is_known = true;
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
+/* Whoever has no token could keep all others out by opening connections. The newest are first. */
+static void end_oldest_stranger(struct ss_server *server)
+{
+    struct connection *oldest = NULL;
+    size_t strangers = 0;
+    for (struct connection *row = server->connections; row != NULL; row = row->next) {
+        if (!row->is_known && !row->is_ended) {
+            strangers++;
+            oldest = row;
+        }
+    }
+    if (strangers > SS_SERVE_MAX_STRANGERS) {
+        oldest->is_ended = true;
+        shutdown(oldest->fd, SHUT_RDWR);
+    }
 }
 
 static void notify_connection(void *context, struct MHD_Connection *connection,
@@ -63,7 +100,7 @@ static void notify_connection(void *context, struct MHD_Connection *connection,
         row = ss_alloc_zero(1, sizeof *row);
         row->fd =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        row->since_ns = ss_clock_now_ns(server->options.clock);
+        row->opened_ns = row->since_ns = ss_clock_now_ns(server->options.clock);
         row->next = server->connections;
         row->link = &server->connections;
         if (row->next != NULL) {
@@ -71,6 +108,7 @@ static void notify_connection(void *context, struct MHD_Connection *connection,
         }
         server->connections = row;
         *socket_context = row;
+        end_oldest_stranger(server);
     } else if (row != NULL) {
         *row->link = row->next;
         if (row->next != NULL) {
@@ -88,7 +126,10 @@ void ss_server_tick(struct ss_server *server)
     uint64_t now_ns = ss_clock_now_ns(server->options.clock);
     pthread_mutex_lock(&server->lock);
     for (struct connection *row = server->connections; row != NULL; row = row->next) {
-        if (now_ns - row->since_ns > SS_SERVE_PATIENCE_S * UINT64_C(1000000000)) {
+        bool is_slow = now_ns - row->since_ns > SS_SERVE_PATIENCE_S * second_ns;
+        bool is_stranger =
+            !row->is_known && now_ns - row->opened_ns > SS_SERVE_STRANGER_S * second_ns;
+        if (is_slow || is_stranger) {
             shutdown(row->fd, SHUT_RDWR);
         }
     }
@@ -164,24 +205,6 @@ static enum MHD_Result send_reply(struct MHD_Connection *connection, struct ss_s
     return queue(connection, status, reply->type, response);
 }
 
-/* The first address: its token goes into the cookie. */
-static enum MHD_Result enter(const struct ss_server *server, struct MHD_Connection *connection)
-{
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
-    struct ss_strbuf cookie;
-    if (response == NULL) {
-        return MHD_NO;
-    }
-    ss_strbuf_init(&cookie, 256);
-    ss_strbuf_append_format(&cookie, "%s=%s; HttpOnly; SameSite=Strict; Path=/",
-                            server->options.access->cookie, server->options.access->token);
-    MHD_add_response_header(response, "Set-Cookie", cookie.data);
-    MHD_add_response_header(response, "Location", "/");
-    ss_strbuf_fini(&cookie);
-    return queue(connection, 303, "text/plain", response);
-}
-
 static const char *header(struct MHD_Connection *connection, const char *name)
 {
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
@@ -212,13 +235,6 @@ static int check(struct MHD_Connection *connection, const char *path, const char
     return 0;
 }
 
-static bool has_cookie(const struct ss_server *server, struct MHD_Connection *connection)
-{
-    return ss_access_is_token(
-        server->options.access,
-        MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, server->options.access->cookie));
-}
-
 static enum MHD_Result answer(struct ss_server *server, struct MHD_Connection *connection,
                               const char *path, const char *method, const struct ss_strbuf *body)
 {
@@ -227,11 +243,13 @@ static enum MHD_Result answer(struct ss_server *server, struct MHD_Connection *c
     if (refused != 0) {
         return refuse(connection, refused, why);
     }
-    const char *token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
-    if (strcmp(path, "/") == 0 && ss_access_is_token(server->options.access, token)) {
-        return enter(server, connection);
-    }
-    if (!has_cookie(server, connection)) {
+    bool has_token =
+        ss_access_is_authorization(server->options.access, header(connection, "Authorization"));
+    bool is_public = strcmp(method, "PUT") != 0 && server->options.is_public != NULL &&
+                     server->options.is_public(path);
+    if (has_token) {
+        note_token(server, connection);
+    } else if (!is_public) {
         return refuse(connection, 403,
                       "Open the address that stepscope view printed: it has the token.\n");
     }

@@ -4,9 +4,12 @@
  * socket file, for those who have its token (serve/access.h). What it serves is the caller's: a
  * function that answers a request. Nothing is served by a path of the file system.
  *
- * The page's first address carries the token; the answer puts it into a cookie and leads to the
- * address without it. Requests from pages of other sites are refused. A connection that takes
- * longer than SS_SERVE_PATIENCE_S to send a request, or to receive the answer, is closed.
+ * The page's address has the token behind its "#", which browsers do not send; the page sends it
+ * with its requests (Authorization). Only what is public is answered without it. Requests from
+ * pages of other sites are refused. A connection that takes longer than SS_SERVE_PATIENCE_S to send
+ * a request, or to receive the answer, is closed, and one that has not shown the token within
+ * SS_SERVE_STRANGER_S. Of these there are SS_SERVE_MAX_STRANGERS at most: a new one ends the
+ * oldest.
  *
  * `answer` is called by several threads at once. Start and stop belong to one thread.
  */
@@ -25,7 +28,9 @@
 
 enum {
     SS_SERVE_MAX_CONNECTIONS = 1000,
+    SS_SERVE_MAX_STRANGERS = 64,
     SS_SERVE_PATIENCE_S = 30,
+    SS_SERVE_STRANGER_S = 5,
     SS_SERVE_MAX_BODY_BYTES = 1 << 20
 };
 
@@ -54,6 +59,7 @@ struct ss_serve_options {
     size_t size;
     const struct ss_access *access;
     ss_serve_answer *answer;
+    bool (*is_public)(const char *path); /* what all may ask for; NULL: nothing */
     void *context;
     const struct ss_clock *clock; /* NULL: the system's */
 };

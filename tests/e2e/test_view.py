@@ -188,16 +188,22 @@ def test_a_foreign_file_is_not_replaced(stepscope, tmp_path):
 # --- security ---------------------------------------------------------------------------------
 
 def test_nothing_without_the_token(view):
-    for path in ("/", "/main.js", "/api/overview", "/input?number=0", "/?token=" + "0" * 32,
-                 "/?token=", f"/api/overview?token={view.token}"):
+    for path in ("/api/overview", "/input?number=0", "/nothing", f"/api/overview?token={view.token}"):
         assert view.raw(path)[0] == 403, path
-    status, headers, _ = view.raw("/", headers={"Cookie": f"stepscope={view.token}"})
+    for wrong in ("Bearer " + "0" * 32, f"Basic {view.token}", view.token):
+        assert view.raw("/api/overview", headers={"Authorization": wrong})[0] == 403, wrong
+    # A cookie would be sent to every port of this host, where other users serve.
+    status, headers, _ = view.raw("/api/overview", headers={"Cookie": f"stepscope={view.token}; token={view.token}"})
     assert status == 403
-    status, headers, _ = view.raw(f"/?token={view.token}")
-    assert (status, headers["Location"]) == (303, "/")
-    for part in ("HttpOnly", "SameSite=Strict", "Path=/"):
-        assert part in headers["Set-Cookie"]
-    assert view.get("/")[0] == 200
+    assert view.get("/api/overview")[0] == 200
+
+
+def test_the_files_of_the_page_are_public_and_say_nothing(view):
+    for path in ("/", "/main.js", "/sheet.css"):
+        status, headers, body = view.raw(path)
+        assert status == 200 and "Set-Cookie" not in headers
+        assert view.token.encode() not in body and view.source.name.encode() not in body
+    assert view.raw("/", "PUT", b"x", {"Origin": f"http://{view.host}"})[0] == 403
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
@@ -257,30 +263,35 @@ def test_every_answer_forbids_other_scripts(view):
 def test_too_much(view):
     assert view.save(b"x" * (2 << 20))[0] == 413
     assert view.get("/" + "a" * 60000)[0] in (413, 414, 431)
-    assert view.get("/", Cookie="x" * 60000)[0] in (400, 413, 431)
+    assert view.get("/", Accept="x" * 60000)[0] in (400, 413, 431)
     assert view.get("/")[0] == 200
 
 
-def test_a_thousand_connections(view):
+def test_nobody_without_the_token_keeps_others_out(view):
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit[1] < 1200:
         pytest.skip(f"only {limit[1]} open files are allowed here")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(limit[0], 1200), limit[1]))
-    view.get("/")
-    request = f"GET /api/overview HTTP/1.1\r\nHost: {view.host}\r\nCookie: {view.cookie}\r\n\r\n"
-    idle = []
+    request = (f"GET /api/overview HTTP/1.1\r\nHost: {view.host}\r\n"
+               f"Authorization: Bearer {view.token}\r\n\r\n").encode()
+    known, strangers = [], []
     try:
-        for _ in range(900):
-            idle.append(socket.create_connection(("127.0.0.1", view.port), timeout=20))
-        # With these open, everybody else is served, and they are, too.
+        for _ in range(300):
+            known.append(socket.create_connection(("127.0.0.1", view.port), timeout=20))
+            known[-1].sendall(request)
+            assert known[-1].recv(12) == b"HTTP/1.1 200"
+        for _ in range(1100 - len(known)):
+            strangers.append(socket.create_connection(("127.0.0.1", view.port), timeout=20))
+        # With these open, those who have the token are served: on new connections, and on theirs.
         with concurrent.futures.ThreadPoolExecutor(20) as pool:
-            assert set(pool.map(lambda _: view.get("/")[0], range(100))) == {200}
-        for one in idle:
-            one.sendall(request.encode())
-        for one in idle:
-            assert one.recv(12) == b"HTTP/1.1 200"
+            assert set(pool.map(lambda _: view.get("/api/overview")[0], range(100))) == {200}
+        assert strangers[0].recv(1) == b""  # the oldest made room
+        known[0].sendall(request)
+        while (got := known[0].recv(1 << 20)) and b"HTTP/1.1 200" not in got:
+            pass
+        assert got
     finally:
-        for one in idle:
+        for one in known + strangers:
             one.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, limit)
 
@@ -316,8 +327,9 @@ def test_a_private_socket(stepscope, tmp_path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(path))
-            client.sendall(f"GET /?token={view.token} HTTP/1.1\r\nHost: localhost:8790\r\n\r\n".encode())
-            assert client.recv(12) == b"HTTP/1.1 303"
+            client.sendall("GET /api/overview HTTP/1.1\r\nHost: localhost:8790\r\n"
+                           f"Authorization: Bearer {view.token}\r\n\r\n".encode())
+            assert client.recv(12) == b"HTTP/1.1 200"
         stepscope("view", "--socket", path, source, status=4)  # one listens
         view.process.kill()
         view.process.wait()

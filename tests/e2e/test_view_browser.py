@@ -91,7 +91,7 @@ def test_opens_without_errors_or_foreign_requests(chromium, page):
     assert all(name.startswith(own) for name in page.js(
         "return performance.getEntriesByType('resource').map((each) => each.name)"))
     assert "token" not in page.js("return location.href")
-    assert page.js("return document.cookie") == ""  # HttpOnly
+    assert page.js("return document.cookie") == ""
     kernels = page.drawn("gemm()")
     assert len(kernels) == 12 and {hit["kind"] for hit in kernels} == {"stream"}
 

@@ -11,7 +11,7 @@ import urllib.parse
 
 
 class Viewing:
-    """`stepscope view INPUT…`; `get` has the cookie unless `raw` is used."""
+    """`stepscope view INPUT…`; `get` has the token, `raw` only what it is given."""
 
     def __init__(self, stepscope, *arguments):
         self.process = subprocess.Popen([stepscope.path, "view", *map(str, arguments)],
@@ -21,8 +21,8 @@ class Viewing:
             raise AssertionError(self.process.stderr.read())
         parts = urllib.parse.urlsplit(self.address)
         self.host, self.port = parts.netloc, parts.port
-        self.token = urllib.parse.parse_qs(parts.query)["token"][0]
-        self.cookie = None
+        self.token = urllib.parse.parse_qs(parts.fragment)["token"][0]
+        self.authorization = {"Authorization": f"Bearer {self.token}"}
 
     def raw(self, path, method="GET", body=None, headers=None):
         """(status, headers, body) of a request with exactly these headers, and Host."""
@@ -33,12 +33,8 @@ class Viewing:
             return answer.status, answer.headers, answer.read()
 
     def get(self, path, method="GET", body=None, **headers):
-        if self.cookie is None:
-            status, answered, _ = self.raw(f"/?token={self.token}")
-            assert status == 303
-            self.cookie = answered["Set-Cookie"].split(";")[0]
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.raw(path, method, body, {"Cookie": self.cookie, **named})
+        return self.raw(path, method, body, {**self.authorization, **named})
 
     def ask(self, path, **values):
         status, _, body = self.get(f"/api/{path}?{urllib.parse.urlencode(values)}")

@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions to the server that this page came from.
 
+// The token comes behind the "#" of the first address, which no request carries. It stays in this tab, for
+// this port alone, as a cookie would not.
+function takeToken() {
+    const given = new URLSearchParams(location.hash.slice(1)).get("token");
+    if (given !== null) {
+        sessionStorage.setItem("token", given);
+        history.replaceState(null, "", location.pathname);
+    }
+    return sessionStorage.getItem("token") || "";
+}
+
+const AUTHORIZATION = {Authorization: `Bearer ${takeToken()}`};
+
 async function failure(response) {
     return new Error((await response.text()).trim() || `the server answered ${response.status}`);
 }
@@ -12,7 +25,8 @@ function address(path, values) {
 
 /** The answer as an object. */
 export async function ask(path, values = {}, options = {}) {
-    const response = await fetch(address(path, values), options);
+    const headers = {...AUTHORIZATION, ...options.headers};
+    const response = await fetch(address(path, values), {...options, headers});
     if (!response.ok) {
         throw await failure(response);
     }
@@ -27,7 +41,7 @@ export function put(path, content) {
 
 /** The bytes of an input file. */
 export async function fileBytes(input) {
-    const response = await fetch(`/input?number=${input}`);
+    const response = await fetch(`/input?number=${input}`, {headers: AUTHORIZATION});
     if (!response.ok) {
         throw await failure(response);
     }

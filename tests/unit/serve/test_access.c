@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -61,7 +62,6 @@ static void test_tokens(void **state)
     (void)state;
     assert_true(ss_access_init(&one) && ss_access_init(&other));
     assert_string_not_equal(one.token, other.token);
-    assert_string_not_equal(one.cookie, other.cookie);
     assert_true(ss_access_is_token(&one, one.token));
     assert_false(ss_access_is_token(&one, other.token));
     assert_false(ss_access_is_token(&one, NULL));
@@ -75,13 +75,33 @@ static void test_tokens(void **state)
     assert_false(ss_access_is_token(&one, wrong));
 }
 
+static void test_authorizations(void **state)
+{
+    struct ss_access access;
+    char text[64];
+    (void)state;
+    assert_true(ss_access_init(&access));
+    static const char *const right[] = {"Bearer ", "bearer "};
+    static const char *const wrong[] = {"", "Bearer  ", "Basic ", "Bearer"};
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        snprintf(text, sizeof text, "%s%s", right[i], access.token);
+        assert_true(ss_access_is_authorization(&access, text));
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(text, sizeof text, "%s%s", wrong[i], access.token);
+        assert_false(ss_access_is_authorization(&access, text));
+    }
+    snprintf(text, sizeof text, "Bearer %s ", access.token);
+    assert_false(ss_access_is_authorization(&access, text));
+    assert_false(ss_access_is_authorization(&access, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_origins),
-        cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_hosts),          cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_paths),          cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_authorizations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

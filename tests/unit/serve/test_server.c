@@ -55,6 +55,11 @@ static void answer(void *context, const struct ss_serve_request *request,
     }
 }
 
+static bool is_public(const char *path)
+{
+    return strcmp(path, "/public") == 0;
+}
+
 static int set_up(void **state)
 {
     static struct fixture fixture;
@@ -64,6 +69,7 @@ static int set_up(void **state)
     const struct ss_serve_options options = {.size = sizeof options,
                                              .access = &fixture.access,
                                              .answer = answer,
+                                             .is_public = is_public,
                                              .clock = &fixture.clock.clock};
     *state = &fixture;
     assert_true(ss_access_init(&fixture.access));
@@ -112,9 +118,9 @@ static int dial(const struct fixture *fixture)
 static void say(const struct fixture *fixture, int fd, const char *path)
 {
     char text[512];
-    int length =
-        snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: localhost\r\nCookie: %s=%s\r\n\r\n",
-                 path, fixture->access.cookie, fixture->access.token);
+    int length = snprintf(text, sizeof text,
+                          "GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
+                          path, fixture->access.token);
     assert_int_equal(send(fd, text, (size_t)length, MSG_NOSIGNAL), length);
 }
 
@@ -178,7 +184,7 @@ static void test_silent_clients_are_closed(void **state)
 /* A byte now and then does not help: the whole request must come in time. */
 static void test_clients_that_send_slowly_are_closed(void **state)
 {
-    static const char request[] = "GET /here HTTP/1.1\r\nHost: localhost\r\nCookie: none\r\n";
+    static const char request[] = "GET /here HTTP/1.1\r\nHost: localhost\r\nAccept: none\r\n";
     struct fixture *fixture = started(state);
     int fd = dial(fixture);
     check_serves(fixture, fd);
@@ -219,6 +225,62 @@ static void test_stops_with_open_connections(void **state)
     close(fd);
 }
 
+/* --- clients without the token ---------------------------------------------------------------- */
+
+static void ask_as_stranger(int fd, const char *path)
+{
+    char text[256];
+    int length = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
+    assert_int_equal(send(fd, text, (size_t)length, MSG_NOSIGNAL), length);
+}
+
+static void test_strangers_get_what_is_public(void **state)
+{
+    struct fixture *fixture = started(state);
+    char text[4096];
+    int fd = dial(fixture);
+    ask_as_stranger(fd, "/public");
+    assert_true(hear(fd, text, sizeof text, PATIENCE_MS) > 0);
+    assert_non_null(strstr(text, "200 OK"));
+    ask_as_stranger(fd, "/here");
+    assert_true(hear(fd, text, sizeof text, PATIENCE_MS) > 0);
+    assert_non_null(strstr(text, "403"));
+    /* Requests for what is public do not make a client known. */
+    advance_s(fixture, SS_SERVE_STRANGER_S + 1);
+    check_is_closed(fd);
+}
+
+static void test_who_has_shown_the_token_may_wait(void **state)
+{
+    struct fixture *fixture = started(state);
+    int fd = dial(fixture);
+    check_serves(fixture, fd);
+    advance_s(fixture, SS_SERVE_STRANGER_S + 1);
+    check_serves(fixture, fd);
+    close(fd);
+}
+
+static void test_strangers_keep_nobody_out(void **state)
+{
+    enum { STRANGERS = SS_SERVE_MAX_STRANGERS + 40 };
+    static int fds[STRANGERS];
+    struct fixture *fixture = started(state);
+    int known = dial(fixture);
+    check_serves(fixture, known);
+    for (int i = 0; i < STRANGERS; i++) {
+        fds[i] = dial(fixture);
+    }
+    check_serves(fixture, known);
+    int late = dial(fixture); /* one more, that has the token */
+    check_serves(fixture, late);
+    check_is_closed(fds[0]); /* the oldest made room */
+    for (int i = 1; i < STRANGERS; i++) {
+        close(fds[i]);
+    }
+    close(known);
+    close(late);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +290,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_clients_that_do_not_read_are_closed, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_stops_with_open_connections, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_strangers_get_what_is_public, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_who_has_shown_the_token_may_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_strangers_keep_nobody_out, set_up, tear_down),
     };
     signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);
