@@ -197,3 +197,18 @@ void ss_output_target_close(struct ss_output_target *target)
     }
     target->folder_fd = -1;
 }
+
+enum ss_status ss_output_folder_check(const char *path, struct ss_error *err)
+{
+    struct ss_output_target target;
+    SS_TRY(ss_output_target_open(path, SS_OUTPUT_FOLLOW_LINK, &target, err));
+    bool is_theirs = target.exists && S_ISDIR(target.status.st_mode) &&
+                     !is_trusted(target.status.st_uid) && others_can_write(&target.folder);
+    unsigned owner = (unsigned)target.status.st_uid;
+    ss_output_target_close(&target);
+    return is_theirs ? ss_fail(err, SS_E_PERMISSION,
+                               "the folder %s belongs to another user (uid %u), in a folder that "
+                               "others can write; choose another name",
+                               path, owner)
+                     : SS_OK;
+}

@@ -258,6 +258,7 @@ static enum ss_status put_manifest(const struct ss_run_folder *run, struct ss_er
 
 enum ss_status ss_run_folder_create(const struct ss_run_folder *run, struct ss_error *err)
 {
+    SS_TRY(ss_output_folder_check(run->folder, err));
     SS_TRY(ss_name_check_writable(run->trace, err));
     unlink(run->piece); /* of an earlier run, or of an earlier try of this one */
     return writes_manifest(run) ? put_manifest(run, err) : SS_OK;

@@ -208,3 +208,16 @@ def test_a_target_cannot_fill_the_recorder(stepscope, python, tmp_path, kind):
     assert source["samples"] > 100
     assert source["overhead"]["recorder_peak_bytes"] < 64 << 20
     assert source["counts"]["ticks_skipped"] <= 0.2 * source["counts"]["ticks_due"]
+
+
+def test_a_run_folder_of_theirs_is_not_used(stepscope, python, folder):
+    """They could replace what is recorded into it."""
+    run = folder / "run.stepscope"
+
+    def leave_folder(path):
+        os.mkdir(path)
+        os.chmod(path, 0o777)
+    as_hostile(leave_folder, run)
+    done = stepscope("record", "-q", "-o", run, "--", python, "-S", "-c", "print('ran')")
+    assert f"the folder {run} belongs to another user (uid 54321)" in done.stderr
+    assert done.stdout == "ran\n" and list(run.iterdir()) == []  # unrecorded
