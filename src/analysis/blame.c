@@ -6,6 +6,10 @@
 #include "analysis/mean_error.h"
 #include "base/alloc.h"
 
+struct wait_span {
+    uint64_t begin_ns, end_ns;
+};
+
 /* A wait of a rank, and which process counts for it. */
 struct wait {
     uint64_t begin_ns, end_ns;
@@ -13,6 +17,9 @@ struct wait {
 };
 
 struct waits ss_vec_of(struct wait);
+
+/* Time that has been counted, as spans that neither overlap nor touch, in order. */
+struct counted ss_vec_of(struct wait_span);
 
 /* What a collective inflicts: by the rank that is last, and through it by another one. */
 struct inflicted {
@@ -27,6 +34,7 @@ struct scan {
     const struct ss_model *model;
     const struct ss_collectives *collectives;
     struct waits *waits;                     /* by process, in order of their end */
+    struct counted *suffered, *behind;       /* by process: that it waited, that it was behind */
     struct ss_vec_of(struct inflicted) rows; /* those that count, in order */
 };
 
@@ -77,12 +85,31 @@ static struct inherited find_inherited(const struct scan *scan, size_t row, uint
     return inherited;
 }
 
+/* Collectives that are under way at once make a rank wait once: counts a span, whose end is not
+ * before those of the earlier ones, and returns what of it had not been counted. */
+static uint64_t count_once(struct counted *counted, uint64_t begin_ns, uint64_t end_ns)
+{
+    struct wait_span span = {begin_ns, end_ns};
+    uint64_t new_ns = end_ns - begin_ns;
+    while (counted->count > 0 && counted->data[counted->count - 1].end_ns >= span.begin_ns) {
+        struct wait_span last = counted->data[--counted->count];
+        uint64_t from_ns = last.begin_ns > begin_ns ? last.begin_ns : begin_ns;
+        uint64_t to_ns = last.end_ns < end_ns ? last.end_ns : end_ns;
+        new_ns -= to_ns > from_ns ? to_ns - from_ns : 0;
+        span.begin_ns = last.begin_ns < span.begin_ns ? last.begin_ns : span.begin_ns;
+        span.end_ns = last.end_ns > span.end_ns ? last.end_ns : span.end_ns;
+    }
+    ss_vec_push(counted, span);
+    return new_ns;
+}
+
 static uint32_t blame_last(struct scan *scan, size_t row)
 {
     const struct ss_collective *collective = &scan->collectives->rows.data[row];
     struct ss_rank_waits *ranks = scan->blame->ranks;
     struct inherited inherited = find_inherited(scan, row, collective->last);
-    uint64_t behind_ns = collective->last_ns - collective->second_ns;
+    uint64_t behind_ns =
+        count_once(&scan->behind[collective->last], collective->second_ns, collective->last_ns);
     uint64_t not_own_ns = inherited.ns < behind_ns ? inherited.ns : behind_ns;
     uint64_t others = collective->count - 1;
     ranks[collective->last].times_last++;
@@ -107,7 +134,10 @@ static void add_waits(const struct scan *scan, const struct ss_collective *colle
             ss_collectives_error_ns(scan->collectives, scan->model, collective->last, process);
         if (wait_ns > error_ns) {
             struct wait wait = {calls[k].begin_ns, collective->last_ns, calls[k].group, culprit};
-            scan->blame->ranks[process].suffered_ns += counts ? wait_ns : 0;
+            if (counts) {
+                scan->blame->ranks[process].suffered_ns +=
+                    count_once(&scan->suffered[process], calls[k].begin_ns, collective->last_ns);
+            }
             ss_vec_push(&scan->waits[process], wait);
         }
         scan->blame->ranks[process].collectives += counts;
@@ -184,6 +214,8 @@ void ss_blame_init(struct ss_blame *blame, const struct ss_model *model,
         .ranks = ss_alloc_zero(model->processes.count, sizeof *blame->ranks),
         .culprits = ss_alloc_zero(collectives->rows.count + 1, sizeof *blame->culprits)};
     scan.waits = ss_alloc_zero(model->processes.count, sizeof *scan.waits);
+    scan.suffered = ss_alloc_zero(model->processes.count, sizeof *scan.suffered);
+    scan.behind = ss_alloc_zero(model->processes.count, sizeof *scan.behind);
     for (size_t i = 0; i < collectives->rows.count; i++) {
         scan_row(&scan, i, only_steady);
     }
@@ -193,10 +225,14 @@ void ss_blame_init(struct ss_blame *blame, const struct ss_model *model,
             blame->most = i;
         }
         ss_vec_fini(&scan.waits[i]);
+        ss_vec_fini(&scan.suffered[i]);
+        ss_vec_fini(&scan.behind[i]);
     }
     find_excess(&scan);
     ss_vec_fini(&scan.rows);
     ss_free(scan.waits);
+    ss_free(scan.suffered);
+    ss_free(scan.behind);
 }
 
 void ss_blame_fini(struct ss_blame *blame)

@@ -4,7 +4,7 @@
  * the second last arrival to its own: had it come with the second, that much less would have been
  * waited. What it had waited itself since its group's previous collective, in those of other
  * groups, it inherited: that part counts for the rank that it waited for, so that a victim is not
- * blamed.
+ * blamed. Collectives that are under way at once make a rank wait once.
  *
  * Only whole collectives count, only where the last rank is behind by more than the error of the
  * clocks, and of the waits only those that are longer than it.

@@ -304,12 +304,29 @@ const struct ss_rank_profile *ss_rank_profiles_slowest(const struct ss_rank_prof
     return row != NULL && !is_by_chance(profiles, row) && !is_small(profiles, row) ? row : NULL;
 }
 
+/* What the others are in communication and nothing else, per step: a collective that computation
+ * hides makes nobody wait. 0: unknown. */
+static uint64_t longest_communication(const struct ss_rank_profiles *profiles,
+                                      const struct ss_rank_profile *row)
+{
+    uint64_t longest_ns = 0;
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        const struct ss_rank_profile *other = &profiles->rows.data[i];
+        if (other->process != row->process && other->communication_ns > longest_ns) {
+            longest_ns = other->communication_ns;
+        }
+    }
+    return longest_ns;
+}
+
 uint64_t ss_rank_profiles_cost_ns(const struct ss_rank_profiles *profiles,
                                   const struct ss_rank_profile *row)
 {
     uint64_t others = profiles->rows.count - 1;
     uint64_t all_ns = profiles->blame.ranks[row->process].inflicted_ns;
-    return others > 0 ? ss_rank_profiles_per_step(profiles, all_ns) / others : 0;
+    uint64_t each_ns = others > 0 ? ss_rank_profiles_per_step(profiles, all_ns) / others : 0;
+    uint64_t most_ns = longest_communication(profiles, row);
+    return most_ns > 0 && most_ns < each_ns ? most_ns : each_ns;
 }
 
 uint64_t ss_rank_profiles_per_step(const struct ss_rank_profiles *profiles, uint64_t sum_ns)

@@ -306,6 +306,24 @@ static void a_rank_that_is_late_once_in_each_step(void **state)
     end(&made);
 }
 
+/* Buckets of gradients: rank 0 has queued all of them when rank 1 comes, 30 ms behind. */
+static void collectives_at_once_make_a_rank_wait_once(void **state)
+{
+    (void)state;
+    static const struct call calls[] = {{0, "a", 1, 10, 42, NULL}, {0, "a", 2, 12, 44, NULL},
+                                        {0, "a", 3, 14, 46, NULL}, {1, "a", 1, 40, 42, NULL},
+                                        {1, "a", 2, 42, 44, NULL}, {1, "a", 3, 44, 46, NULL},
+                                        {0, "a", 4, 60, 72, NULL}, {1, "a", 4, 70, 72, NULL}};
+    struct made made;
+    BEGIN(&made, 2, calls);
+    find(&made);
+    assert_int_equal(made.collectives.rows.count, 4);
+    assert_int_equal(made.blame.ranks[made.ranks[0]].suffered_ns, (34 + 10) * MS);
+    assert_int_equal(made.blame.ranks[made.ranks[1]].inflicted_ns, (34 + 10) * MS);
+    assert_int_equal(made.blame.ranks[made.ranks[1]].times_last, 4);
+    end(&made);
+}
+
 static void table_collective(void **state)
 {
     (void)state;
@@ -338,6 +356,7 @@ int main(void)
         cmocka_unit_test(without_numbers_the_order_matches),
         cmocka_unit_test(a_broadcast_makes_none_wait),
         cmocka_unit_test(sends_and_queued_calls_are_no_collectives),
+        cmocka_unit_test(collectives_at_once_make_a_rank_wait_once),
         cmocka_unit_test(table_collective),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
