@@ -305,7 +305,7 @@ const struct ss_rank_profile *ss_rank_profiles_slowest(const struct ss_rank_prof
 }
 
 /* What the others are in communication and nothing else, per step: a collective that computation
- * hides makes nobody wait. 0: unknown. */
+ * hides makes no rank wait. 0: unknown. */
 static uint64_t longest_communication(const struct ss_rank_profiles *profiles,
                                       const struct ss_rank_profile *row)
 {

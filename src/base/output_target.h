@@ -29,8 +29,8 @@ enum ss_status ss_output_target_open(const char *path, enum ss_output_last last,
                                      struct ss_output_target *target, struct ss_error *err);
 void ss_output_target_close(struct ss_output_target *target);
 
-/* SS_OK unless `path` is a folder of another user in a folder that others can write: what is written
- * into it would be theirs to replace. */
+/* SS_OK unless `path` is a folder of another user in a folder that others can write: what is
+ * written into it would be theirs to replace. */
 enum ss_status ss_output_folder_check(const char *path, struct ss_error *err);
 
 /* SS_OK when an existing file that was opened there may be written. */

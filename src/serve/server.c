@@ -73,7 +73,8 @@ static void note_token(struct ss_server *server, struct MHD_Connection *connecti
     pthread_mutex_unlock(&server->lock);
 }
 
-/* Whoever has no token could keep all others out by opening connections. The newest are first. */
+/* Clients without the token could keep all others out by opening connections. The newest are first.
+ */
 static void end_oldest_stranger(struct ss_server *server)
 {
     struct connection *oldest = NULL;

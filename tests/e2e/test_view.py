@@ -267,7 +267,7 @@ def test_too_much(view):
     assert view.get("/")[0] == 200
 
 
-def test_nobody_without_the_token_keeps_others_out(view):
+def test_strangers_keep_no_one_with_the_token_out(view):
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit[1] < 1200:
         pytest.skip(f"only {limit[1]} open files are allowed here")

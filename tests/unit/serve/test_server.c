@@ -260,7 +260,7 @@ static void test_who_has_shown_the_token_may_wait(void **state)
     close(fd);
 }
 
-static void test_strangers_keep_nobody_out(void **state)
+static void test_strangers_keep_no_other_client_out(void **state)
 {
     enum { STRANGERS = SS_SERVE_MAX_STRANGERS + 40 };
     static int fds[STRANGERS];
@@ -292,7 +292,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stops_with_open_connections, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_strangers_get_what_is_public, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_who_has_shown_the_token_may_wait, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_strangers_keep_nobody_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_strangers_keep_no_other_client_out, set_up, tear_down),
     };
     signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);
