@@ -23,7 +23,8 @@ PROGRAMS = {
     "padded": ("-W", "error", "torch_padded.py", "mask"),
     "operators": ("-W", "ignore", "torch_operators.py"),
     "engine": ("trainers/engine.py", "{folder}"),
-    "misfit": ("torch_misfit.py",)}
+    "misfit": ("torch_misfit.py",),
+    "phases": ("torch_phases.py", "--seconds", 1)}
 need_module("torch")
 
 
@@ -32,7 +33,7 @@ def recorded(stepscope, tmp_path_factory):
     """By the program's name: its pid and what it wrote; and the recording of all, with what the recorder said."""
     folder = tmp_path_factory.mktemp("programs")
     words = [word for program in PROGRAMS.values() for word in ("--", *program)]
-    done = stepscope("record", "-q", "--operators", "all", "-o", folder / "t.pftrace", "--", sys.executable,
+    done = stepscope("record", "-q", "-r", 400, "--operators", "all", "-o", folder / "t.pftrace", "--", sys.executable,
                      WORKLOADS / "torch_forked.py", *(str(word).format(folder=folder) for word in words[1:]))
     programs = dict(zip(PROGRAMS, map(json.loads, done.stdout.splitlines())))
     return types.SimpleNamespace(trace=folder / "t.pftrace", stderr=done.stderr, **{
@@ -87,6 +88,13 @@ def test_each_hook_of_a_training(recorded, own_rows_of, report_of, info_of, step
     assert memory["steps"] == 6 and 0 < memory["peak_bytes"] < memory["limit_bytes"]
     frames = stepscope("export", "--to", "raw", "--idle", "all", "-o", "-", recorded.trace).stdout
     assert "torch_memory.py" in frames and "<stepscope" not in frames
+
+
+def test_samples_have_the_phase_of_their_stack(recorded, tools):
+    done = subprocess.run([tools / "phase_labels", recorded.trace], capture_output=True, text=True, check=True)
+    samples, _, right = done.stdout.split()
+    wrong = int(samples) * (100 - float(right)) / 100
+    assert int(samples) > 20 and wrong < max(1.5, int(samples) / 100), done.stdout + done.stderr
 
 
 def test_own_steps_and_workers_in_the_windows_of_a_schedule(stepscope, tmp_path, rows_of, report_of, package):

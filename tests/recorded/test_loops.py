@@ -104,6 +104,13 @@ def test_phases_of_compiled_code(loops):
     assert phases["evaluation"] == 0 and phases["forward"] >= 4 and phases["optimizer"] >= 4
 
 
+def test_torch_does_what_it_does_without_hooks(recordings, loops):
+    """Compiles as often, breaks graphs as often, and bears as many modules in modules."""
+    alone = json.loads(recordings("loops_without_hooks").said)
+    assert {name: loops[name].said["more"] for name in alone} == {name: one["more"] for name, one in alone.items()}
+    assert len(alone) == 3 and all(one["more"] for one in alone.values())
+
+
 # --- two ranks ------------------------------------------------------------------------------------
 
 def test_ranks_with_collectives(recordings, rows_of):

@@ -10,10 +10,14 @@ STEPS_ONLY = "-r", 1, "--host-interval", 0, "--operators", "off", "--module-dept
 
 # --- test_loops: loops of many kinds, each in a process of its own --------------------------------
 
-INPUTS["loops_all"] = Input(program=("torch_loops.py",), options=STEPS_ONLY)
-INPUTS["loops_infers"] = Input(program=("torch_loops.py", "infers"), options=STEPS_ONLY)
+LOOPS = "-r", 0.1, *STEPS_ONLY[2:]
+INPUTS["loops_all"] = Input(program=("torch_loops.py",), options=LOOPS)
+INPUTS["loops_infers"] = Input(program=("torch_loops.py", "infers"), options=LOOPS)
 INPUTS["loops_step_optimizer"] = Input(program=("torch_loops.py", "rare_second_optimizer"),
-                                       options=(*STEPS_ONLY, "--step-optimizer", "Adam"))
+                                       options=(*LOOPS, "--step-optimizer", "Adam"))
+# What torch counts as it compiles, and how deep modules may call each other, without the hooks.
+INPUTS["loops_without_hooks"] = Input(
+    program=("torch_loops.py", "compiles", "compiles_a_step", "modules_may_be_odd"), options=(*LOOPS, "--no-torch"))
 
 
 # --- test_verdict: trainings with one fault each, and without it ----------------------------------
