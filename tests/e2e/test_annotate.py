@@ -17,15 +17,15 @@ from interpreters import INTERPRETERS, WORKLOADS, by_minor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "stepscope"
-SHARED = ["cc", "-O1", "-g", "-fPIC", "-shared", "-D_GNU_SOURCE", "-fvisibility=hidden",
-          f"-I{ROOT}/include"]
-SOURCES = [*sorted((ROOT / "python" / "extension").glob("*.c")),
+COMPILE = ["cc", "-O1", "-fPIC", "-D_GNU_SOURCE", "-fvisibility=hidden", f"-I{ROOT}/include"]
+EXTENSION = ROOT / "python" / "extension"
+SOURCES = [*sorted(EXTENSION.glob("*.c")),
            *(ROOT / "src" / name for name in
              ("annot/schedule.c", "annot/schedule_text.c", "base/error.c"))]
 
 
-def compile_shared(output, sources, *options):
-    done = subprocess.run([*SHARED, *options, "-o", output, *sources], stdin=subprocess.DEVNULL,
+def compile_c(output, *options):
+    done = subprocess.run([*COMPILE, *options, "-o", output], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return output
@@ -34,7 +34,7 @@ def compile_shared(output, sources, *options):
 @pytest.fixture(scope="module")
 def fake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fake")
-    return compile_shared(folder / "libfake.so", [ROOT / "tests" / "fakes" / "fake_runtime.c"])
+    return compile_c(folder / "libfake.so", "-shared", ROOT / "tests" / "fakes" / "fake_runtime.c")
 
 
 def run_python(command, *arguments, path, **env):
@@ -61,9 +61,12 @@ def python_and_path(request, tmp_path_factory):
         pytest.skip(f"the headers of Python {request.param} are not installed")
     folder = tmp_path_factory.mktemp("package")
     shutil.copytree(PACKAGE, folder / "stepscope")
-    compile_shared(folder / "stepscope" / "_stepscope.so", SOURCES, f"-I{ROOT}/src",
-                   f"-I{include}", f"-I{ROOT}/python/extension", "-Wall", "-Wextra", "-Werror",
-                   "-Wno-missing-field-initializers")
+    options = [f"-I{ROOT}/src", f"-I{include}", f"-I{EXTENSION}", "-Wall", "-Wextra", "-Werror",
+               "-Wno-missing-field-initializers"]
+    # Python.h would be most of what is compiled: once, not for each file.
+    compile_c(folder / "compiled.h.gch", *options, "-x", "c-header", EXTENSION / "extension.h")
+    compile_c(folder / "stepscope" / "_stepscope.so", *options, "-shared", f"-I{folder}", "-include",
+              "compiled.h", *SOURCES)
     return command, folder
 
 
