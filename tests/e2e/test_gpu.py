@@ -2,6 +2,7 @@
 """Programs that use CUDA under `record`, on a simulated device (tests/fakes/cuda): what is recorded of
 them, what is lost, and what goes on beside it."""
 
+import functools
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import pytest
 VARIABLE = "CUDA_INJECTION64_PATH"
 
 
+@functools.lru_cache(None)
 def simulated(source_dir, *options):
     """The environment in which programs run on the simulated device."""
     done = subprocess.run([sys.executable, source_dir / "tests/fakes/cuda/run", "--print-environment",
@@ -293,9 +295,9 @@ def test_kernels_without_times_are_counted(record):
 @pytest.mark.parametrize("fault", [[], ["--fault", "no-null-buffers", "--cupti", "12.6"]])
 def test_refused_buffers_are_counted(record, fault):
     """One buffer for a burst of many."""
-    recording = record(40, 3000, "burst", device=[*fault, "--duration", "*=1us"],
+    recording = record(10, 3000, "burst", device=[*fault, "--duration", "*=1us"],
                        env={"STEPSCOPE_GPU": "default,buffers=1"})
-    assert accounted(recording, 120000, copies=40 * 4)
+    assert accounted(recording, 30000, copies=10 * 4)
     assert recording.notes["gpu-kernels"] > 0
     if recording.notes["gpu-launches-without-kernel"] > 0:
         assert recording.notes["gpu-refused-buffers"] > 0
