@@ -341,6 +341,26 @@ static bool may_lack_samples(const struct ss_model *model, const struct ss_model
            model->weight != SS_WEIGHT_SAMPLES;
 }
 
+/* Recordings that ended before the program did, and say so themselves. */
+static void find_early_ends(struct ss_trust *trust, const struct ss_model *model,
+                            const struct part *part)
+{
+    const char *path = ss_model_text(model, model->inputs.data[part->input].path);
+    for (size_t i = part->notes.first; i < part->notes.end; i++) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        const char *kind = ss_model_text(model, note->kind);
+        const char *text = ss_model_text(model, note->text);
+        if (note->input != part->input) {
+            continue;
+        }
+        if (strcmp(kind, "recording-ended") == 0 && strcmp(text, "failed") == 0) {
+            add_problem(trust, SS_PROBLEM_FAILED, path, "it ended before the program did");
+        } else if (strcmp(kind, "disk-full") == 0) {
+            add_problem(trust, SS_PROBLEM_FAILED, path, text);
+        }
+    }
+}
+
 static void find_problems(struct ss_trust *trust, const struct ss_model *model,
                           const struct part *part)
 {
@@ -369,14 +389,7 @@ static void find_problems(struct ss_trust *trust, const struct ss_model *model,
             add_problem(trust, SS_PROBLEM_UNAVAILABLE, path, ss_model_text(model, source->reason));
         }
     }
-    for (size_t i = part->notes.first; i < part->notes.end; i++) {
-        const struct ss_model_note *note = &model->notes.data[i];
-        if (note->input == part->input &&
-            strcmp(ss_model_text(model, note->kind), "recording-ended") == 0 &&
-            strcmp(ss_model_text(model, note->text), "failed") == 0) {
-            add_problem(trust, SS_PROBLEM_FAILED, path, "it ended before the program did");
-        }
-    }
+    find_early_ends(trust, model, part);
     if (input->samples == 0 && trust->selection->filtered == 0 && !may_lack_samples(model, input)) {
         add_problem(trust, SS_PROBLEM_NO_SAMPLES, path, why_no_samples(model, part));
     }

@@ -213,8 +213,10 @@ static void print_figures(FILE *out, const struct ss_record_output *output,
     double share = figures->due > 0 ? (double)figures->done / (double)figures->due : 0;
     double achieved_hz = share * output->rate_hz; /* where samples were due: not outside windows */
     int digits = achieved_hz >= 1000 ? 0 : achieved_hz >= 10 ? 1 : 2; /* never an exponent */
+    bool is_cut = output->failed && !output->per_window;
+    uint64_t samples = is_cut ? figures->samples_written : figures->samples;
     fprintf(out, "%llu samples in %.1f s, %.*f of %.6g Hz, lost %llu, partial %llu, late %llu",
-            (unsigned long long)figures->samples, seconds, digits, achieved_hz, output->rate_hz,
+            (unsigned long long)samples, seconds, digits, achieved_hz, output->rate_hz,
             (unsigned long long)figures->lost, (unsigned long long)figures->partial,
             (unsigned long long)figures->late);
     if (output->schedule != NULL || output->is_on_demand || figures->windows > 0) {

@@ -32,6 +32,8 @@ void ss_recording_add_stats(struct ss_trace_writer_stats *sum, const struct ss_t
     sum->bytes_written += stats.bytes_written;
     sum->plain_bytes += stats.plain_bytes;
     sum->samples += stats.samples;
+    sum->ticks += stats.ticks;
+    sum->stored_ticks += stats.stored_ticks;
     sum->events += stats.events;
     sum->units += stats.units;
 }

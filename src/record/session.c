@@ -313,6 +313,7 @@ static void publish_figures(struct session *session)
     ss_recording_get_stats(session->recorder.context.recording, &stats);
     ss_recording_get_files(session->recorder.context.recording, &figures->files);
     figures->bytes_written = stats.bytes_written;
+    figures->samples_written = stats.stored_ticks;
     figures->end_ns = clock_now_ns(session); /* the end so far, in case the recorder is killed */
     figures->memory_bytes =
         stats.memory_bytes + ss_frame_table_memory_bytes(session->recorder.context.frames);
@@ -344,11 +345,7 @@ static void flush_if_due(struct session *session, uint64_t now_ns)
         is_early ? ss_recording_flush(session->recorder.context.recording, &err)
                  : ss_recording_tick(session->recorder.context.recording, now_ns, &restarted, &err);
     ss_record_context_check(&session->recorder.context, status, &err);
-    if (status == SS_OK) {
-        struct ss_trace_writer_stats stats;
-        ss_recording_get_stats(session->recorder.context.recording, &stats);
-        session->shared->figures.samples_written = stats.samples;
-    }
+    publish_figures(session);
     if (restarted) {
         ss_record_sources_flush(session->sources, now_ns, true);
     }

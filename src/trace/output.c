@@ -239,9 +239,9 @@ enum ss_status ss_output_append(struct ss_output *output, const void *bytes, siz
     restore_sigxfsz(&mask, status != SS_OK);
     if (status == SS_OK) {
         output->length += length;
-    } else if (output->regular && ftruncate(output->fd, (off_t)output->length) != 0) {
-        return status; /* the reader tolerates a partial unit at the end */
-    }
+    } else if (output->regular && ftruncate(output->fd, (off_t)output->length) == 0) {
+        (void)lseek(output->fd, (off_t)output->length, SEEK_SET);
+    } /* else: the reader tolerates a partial unit at the end */
     return status;
 }
 

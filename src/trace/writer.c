@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/writer.h"
 
+#include <stdio.h>
 #include <sys/random.h>
 
 #include "base/alloc.h"
@@ -394,6 +395,7 @@ static enum ss_status write_unit(struct ss_trace_writer *writer, const struct ss
                ? SS_OK
                : ss_writer_failed(writer, err));
     writer->stats.bytes_written += unit->stored.length;
+    writer->stats.stored_ticks = writer->stats.ticks;
     return SS_OK;
 }
 
@@ -525,19 +527,6 @@ enum ss_status ss_trace_writer_gap(struct ss_trace_writer *writer, struct ss_err
     return SS_OK;
 }
 
-void ss_trace_writer_get_stats(const struct ss_trace_writer *writer,
-                               struct ss_trace_writer_stats *stats)
-{
-    *stats = writer->stats;
-    const struct ss_unit *unit = &writer->unit;
-    stats->memory_bytes = sizeof *writer + ss_definitions_memory(&writer->definitions) +
-                          ss_pages_memory(&writer->processes) + ss_pages_memory(&writer->threads) +
-                          writer->counts.capacity * sizeof *writer->counts.data +
-                          ss_writer_entities_memory(writer) + ss_writer_tracks_memory(writer) +
-                          unit->events.capacity * sizeof *unit->events.data + unit->blobs.capacity +
-                          unit->descriptors.capacity + unit->plain.capacity + unit->stored.capacity;
-}
-
 enum ss_status ss_trace_writer_flush(struct ss_trace_writer *writer, struct ss_error *err)
 {
     SS_TRY(ss_writer_failed(writer, err));
@@ -561,9 +550,34 @@ enum ss_status ss_trace_writer_end(struct ss_trace_writer *writer, struct ss_err
     return status;
 }
 
+/* After a unit that did not fit on the disk, which was taken back: a small one fits nearly always,
+ * into the rest of the file's last block. It says why the trace ends here. */
+static void end_full_disk(struct ss_trace_writer *writer)
+{
+    struct ss_error failure = writer->failure;
+    char text[sizeof failure.message + 64];
+    snprintf(text, sizeof text, "%s: it ends before the program did", failure.message);
+    const struct ss_trace_note note = {.time_ns = writer->clock.monotonic_ns,
+                                       .kind = ss_strview_of("disk-full"),
+                                       .text = ss_strview_of(text)};
+    writer->failure = (struct ss_error){0};
+    writer->unit_number--;
+    ss_unit_clear(&writer->unit);
+    writer->definitions.interned.length = writer->definitions.extras.length = 0;
+    begin_unit(writer);
+    if (ss_trace_writer_note(writer, &note, NULL) == SS_OK) {
+        close_unit(writer, true, NULL);
+    }
+    writer->failure = failure;
+}
+
 enum ss_status ss_trace_writer_close(struct ss_trace_writer *writer, struct ss_error *err)
 {
     name_processes(writer);
+    bool is_full = writer->failure.status == SS_E_NOSPACE && writer->unit_number > 1;
+    if (is_full && writer->output.fd >= 0 && writer->packer == NULL) {
+        end_full_disk(writer);
+    }
     enum ss_status status = writer->output.fd >= 0 ? close_unit(writer, true, err) : SS_OK;
     status = status == SS_OK ? write_all_packed(writer, err) : status;
     ss_output_close(&writer->output);

@@ -262,6 +262,7 @@ enum ss_status ss_trace_writer_sample(struct ss_trace_writer *writer,
                                        .is_sample = true});
     writer->unit.samples++;
     writer->stats.samples++;
+    writer->stats.ticks += sample->weight;
     return SS_OK;
 }
 
@@ -300,4 +301,17 @@ enum ss_status ss_trace_writer_note(struct ss_trace_writer *writer,
                                        .blob_at = at,
                                        .blob_length = (uint32_t)writer->unit.blobs.length - at});
     return SS_OK;
+}
+
+void ss_trace_writer_get_stats(const struct ss_trace_writer *writer,
+                               struct ss_trace_writer_stats *stats)
+{
+    *stats = writer->stats;
+    const struct ss_unit *unit = &writer->unit;
+    stats->memory_bytes = sizeof *writer + ss_definitions_memory(&writer->definitions) +
+                          ss_pages_memory(&writer->processes) + ss_pages_memory(&writer->threads) +
+                          writer->counts.capacity * sizeof *writer->counts.data +
+                          ss_writer_entities_memory(writer) + ss_writer_tracks_memory(writer) +
+                          unit->events.capacity * sizeof *unit->events.data + unit->blobs.capacity +
+                          unit->descriptors.capacity + unit->plain.capacity + unit->stored.capacity;
 }

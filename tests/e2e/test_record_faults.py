@@ -232,7 +232,7 @@ def test_vanished_folder_ends_the_recording_only(recording, tmp_path):
     assert "t.pftrace" in err and ("gone" in err or "removed" in err), err
 
 
-def test_full_disk_ends_the_recording_only(recording, needs_root, tmp_path):
+def test_full_disk_ends_the_recording_only(recording, stepscope, needs_root, tmp_path):
     folder = tmp_path / "small"
     folder.mkdir()
     mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", folder],
@@ -247,7 +247,11 @@ def test_full_disk_ends_the_recording_only(recording, needs_root, tmp_path):
         code, err = run.end()
         assert code == 7
         assert "space" in err, err
-        assert run.info()["samples"] > 0  # what was written before is readable
+        stored = run.info()["samples"]
+        assert stored > 0 and f": {stored} samples in " in err, err  # no more than are in the file
+        shown = stepscope("report", folder / "t.pftrace", status=3)
+        assert "No space left on device: it ends before the program did" in shown.stdout
+        assert "killed" not in shown.stdout + shown.stderr
     finally:
         subprocess.run(["umount", "-l", folder], check=True)
 

@@ -207,6 +207,14 @@ static void full_disk_child(const char *path)
     _exit(ss_trace_writer_close(writer, &err) == SS_E_NOSPACE ? 0 : 12);
 }
 
+static enum ss_status find_full(void *context, const struct ss_trace_note *note)
+{
+    bool *is_said = context;
+    *is_said |= ss_strview_equal(note->kind, ss_strview_of("disk-full")) &&
+                memmem(note->text.data, note->text.length, "File too large", 14) != NULL;
+    return SS_OK;
+}
+
 static void test_a_full_disk_leaves_whole_units(void **state)
 {
     (void)state;
@@ -218,12 +226,14 @@ static void test_a_full_disk_leaves_whole_units(void **state)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    struct ss_trace_visitor silent = {0};
+    bool is_said = false;
+    struct ss_trace_visitor visitor = {.note = find_full};
     struct ss_trace_summary summary;
-    MUST(ss_trace_read(path, &silent, NULL, &summary, must_err));
+    MUST(ss_trace_read(path, &visitor, &is_said, &summary, must_err));
     assert_true(summary.samples > 1000);
     assert_int_equal(summary.lost_bytes, 0); /* the unit that did not fit was cut off again */
-    assert_false(summary.sealed);
+    assert_true(summary.sealed);             /* a small one fitted, which says so */
+    assert_true(is_said);
     unlink(path);
 }
 
