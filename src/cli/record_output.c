@@ -241,8 +241,9 @@ static void print_line_row(FILE *out, const struct colours *colours, const struc
     ss_strbuf_init(&location, MAX_NAME_BYTES);
     ss_strbuf_init(&function, MAX_NAME_BYTES);
     ss_text_append_clean(&location, path->text);
-    ss_strbuf_append_format(&location, ":%lld",
-                            line->type == SS_CELL_INTEGER ? (long long)line->integer : -1);
+    if (line->type == SS_CELL_INTEGER && line->integer > 0) {
+        ss_strbuf_append_format(&location, ":%lld", (long long)line->integer);
+    }
     ss_text_append_clean(&function, name->text);
     fprintf(out, "  %s%5.1f %%%s %s±%4.1f%s  %-40s %s\n", colours->bold, share->real, colours->off,
             colours->dim, error->type == SS_CELL_REAL ? error->real : 0.0, colours->off,

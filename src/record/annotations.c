@@ -260,13 +260,20 @@ void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint
 static void note_lost_processes(struct ss_record_annotations *annotations, uint32_t count,
                                 const char *why, uint64_t now_ns)
 {
+    enum { MOST_PROCESSES = 1 << 22 }; /* pids that Linux can give at once */
     char text[SS_ANNOTATIONS_REASON_BYTES + 160];
     if (count > 0) {
-        snprintf(
-            text, sizeof text,
-            "the annotations of %u %s are missing: %s, or open files, memory or file sizes are "
-            "limited (ulimit)",
-            count, count == 1 ? "process" : "processes", why);
+        if (count > MOST_PROCESSES) {
+            snprintf(text, sizeof text,
+                     "annotations may be missing, and of how many processes is not known: the "
+                     "recorder's page of %.150s was overwritten by another program",
+                     annotations->directory.path);
+        } else {
+            snprintf(text, sizeof text,
+                     "the annotations of %u %s are missing: %s, or open files, memory or file "
+                     "sizes are limited (ulimit)",
+                     count, count == 1 ? "process" : "processes", why);
+        }
         ss_annotations_note(annotations, 0, "annotations-lost", text, now_ns);
         ss_log(SS_WARN, "record", "%s", text);
     }
