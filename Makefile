@@ -46,12 +46,14 @@ check-gpu: ## verify on a CUDA device what docs/verified-on-hardware.md lists; s
 	@tools/build release $(JOBS) -DSTEPSCOPE_TESTS=ON
 	@tests/gpu/check
 
-bench: ## measure against the budgets, beside py-spy where it is installed
+bench: ## measure against the budgets, beside py-spy where it is installed; BASE=REVISION compares with it, BENCH="WORD…" chooses
 	@tools/need build test venv
 	@tools/venv "$(PYTHON)" "$(VENV)" tests/requirements.txt examples/attention/requirements.txt
 	@tools/venv --optional "$(PYTHON)" "$(VENV)" tests/requirements-optional.txt
 	@tools/build release $(JOBS) -DSTEPSCOPE_TESTS=ON
-	@tests/bench/run --stepscope "$(BUILD)/release/stepscope" --python "$(VENV)/bin/python"
+	@base=; if [ -n "$(BASE)" ]; then base=$$(tests/bench/build_base "$(BASE)" "$(BUILD)" $(JOBS)) || exit; fi; \
+	    tests/bench/run --stepscope "$(BUILD)/release/stepscope" --python "$(VENV)/bin/python" \
+	    $${base:+--base "$$base"} $(BENCH)
 
 install: ## build a release and install it: make install PREFIX=DIR
 	@tools/need build
