@@ -111,7 +111,7 @@ struct ss_trace_writer_stats {
     uint64_t plain_bytes; /* before compression */
     uint64_t samples;
     uint64_t ticks, stored_ticks; /* their weights, and of those in the file; without a packer */
-    uint64_t events;         /* including counter values */
+    uint64_t events;              /* including counter values */
     uint64_t units;
     size_t memory_bytes; /* current memory of the writer */
 };
