@@ -81,18 +81,6 @@ def _word(argument):
     return argument if isinstance(argument, (str, bytes, os.PathLike)) else str(argument)
 
 
-def record_ranks(stepscope, trace, command, before=lambda: None, **options):
-    """Records PyTorch's ranks. They abort now and then as they end, without a recorder too (1 of 40
-    runs): then they are recorded again."""
-    for _ in range(3):
-        before()
-        done = stepscope("record", "-q", "-o", trace, "--", *command, status=None, **options)
-        if "terminate called without an active exception" not in done.stderr:
-            break
-    assert done.returncode == 0, done.stderr
-    return done
-
-
 RANKS = """
 for rank in $(seq 0 $((WORLD_SIZE - 1))); do
     RANK=$rank LOCAL_RANK=$rank "$@" &

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DeepSpeed's ZeRO on two ranks over gloo, under torchrun and under its own launcher: steps, operators, and
-the parameters that each collective transfers."""
+"""DeepSpeed's ZeRO on two ranks over gloo, alone and under its own launcher: steps, operators, and the
+parameters that each collective transfers."""
 
 import json
 import os
 import pathlib
 
 import pytest
-from conftest import record_ranks
+from conftest import ranks_without_torchrun
 from test_integrations import interpreter_with
 
 WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "trainers" / "deepspeed_zero.py"
@@ -32,9 +32,9 @@ def tables(stepscope, path, by):
     return json.loads(report.stdout)["tables"][0]["rows"]
 
 
-def record(stepscope, path, launcher, stage):
-    return record_ranks(stepscope, path, [*launcher, WORKLOAD, str(stage)], timeout=900,
-                        env={"OMP_NUM_THREADS": "1", "DS_ACCELERATOR": "cpu"})
+def record(stepscope, path, command):
+    stepscope("record", "-q", "-o", path, "--", *command, timeout=900,
+              env={"OMP_NUM_THREADS": "1", "DS_ACCELERATOR": "cpu"})
 
 
 def check_steps(stepscope, path):
@@ -54,11 +54,11 @@ def bytes_between(row):
     return 4 * sum(SIZES[name] for name in names[first:last + 1])
 
 
-@pytest.mark.parametrize("stage", [1, 2, 3])
+@pytest.mark.parametrize("stage", [pytest.param(1, marks=pytest.mark.long),
+                                   pytest.param(2, marks=pytest.mark.long), 3])
 def test_transfers_have_their_parameters(stepscope, python, tmp_path, stage):
     path = tmp_path / "run.pftrace"
-    record(stepscope, path, [python, "-m", "torch.distributed.run", "--nproc-per-node", str(RANKS)],
-           stage)
+    record(stepscope, path, ranks_without_torchrun(RANKS, python, WORKLOAD, stage))
     check_steps(stepscope, path)
     rows = [row for row in tables(stepscope, path, "collective") if row["first_parameter"]]
     for row in rows:
@@ -70,10 +70,11 @@ def test_transfers_have_their_parameters(stepscope, python, tmp_path, stage):
     assert any(row["name"] == "all_gather" for row in rows)
 
 
+@pytest.mark.long
 def test_its_launcher_has_all_hooks(stepscope, python, tmp_path):
     path = tmp_path / "run.pftrace"
     launcher = os.path.join(os.path.dirname(python), "deepspeed")
     if not os.access(launcher, os.X_OK):
         pytest.skip("the command deepspeed is not installed beside its Python")
-    record(stepscope, path, [python, launcher, "--num_accelerators", str(RANKS)], 2)
+    record(stepscope, path, [python, launcher, "--num_accelerators", RANKS, WORKLOAD, 2])
     check_steps(stepscope, path)

@@ -16,3 +16,12 @@ for _framework, _needs in FRAMEWORKS.items():
         INPUTS[f"integrations_{_framework}_{_word}"] = Input(
             program=(f"trainers/{_framework}_train.py", "{run}", _word, *_more), package=True, needs=_needs,
             options=("-r", 2, "--host-interval", 5, "--operators", "collectives", "--module-depth", 1))
+
+
+# --- test_launched_ranks: the Trainer's own loop on two ranks, under accelerate's launcher ------------
+
+INPUTS["launched_ranks_accelerate"] = Input(
+    program=("trainers/rank.py", "transformers_train.py", "{run}/trained"), ranks=2, launcher="accelerate", is_folder=True,
+    env={"HF_HOME": "{run}"}, needs=FRAMEWORKS["transformers"],
+    options=("-r", 0.1, "--host-interval", 0, "--operators", "collectives", "--module-depth", 0,
+             "-o", "{out}/all.stepscope"))

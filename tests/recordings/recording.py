@@ -27,6 +27,8 @@ BESIDE = "trials/", "corpus/"  # folders beside tests/workloads
 FEW_SAMPLES = "-r", 10, "--host-interval", 5
 
 MPI = "mpich", "openmpi"
+ACCELERATE = ("-m", "accelerate.commands.launch", "--multi_gpu", "--num_machines", 1, "--mixed_precision", "no",
+              "--dynamo_backend", "no", "--main_process_port", 0, "--num_processes")
 # Starts a process for each rank in torchrun's environment, and waits for them.
 RANKS = """
 for rank in $(seq 0 $((WORLD_SIZE - 1))); do
@@ -53,7 +55,7 @@ class Input:
     device: options of tests/fakes/cuda/run: the program runs on the simulated device.
     package: the program imports stepscope, and finds the program `stepscope` in PATH.
     ranks: that many processes in torchrun's environment; 0: one process, without that.
-    launcher: "torchrun": it starts the ranks; "": a shell does, since torchrun imports PyTorch too;
+    launcher: "torchrun", "accelerate": it starts the ranks; "": a shell does, since these import PyTorch too;
         "mpich", "openmpi": mpiexec does, and `program` is a file in C, which mpicc compiles.
     options: of `stepscope record`. env: of the program.
     needs: Python modules without which the program cannot run; "torch_cuda": a build of PyTorch for CUDA.
@@ -100,7 +102,8 @@ class Input:
             return b"".join(one.read_bytes() for one in sorted(folder.glob("*.py")))
         if self.program[0].startswith("corpus/"):
             return path.read_bytes() + path.with_name("corpus.py").read_bytes()
-        return (path.with_suffix(".c") if self.built else path).read_bytes()
+        beside = [path.with_name(word) for word in self.program[1:] if str(word).endswith(".py")]
+        return b"".join(one.read_bytes() for one in (path.with_suffix(".c") if self.built else path, *beside))
 
 
 def file_of(program, workloads=TESTS / "workloads", examples=ROOT / "examples"):
@@ -186,6 +189,8 @@ def command_of(one, place):
         return [f"mpiexec.{one.launcher}", "-n", one.ranks, program, *words[1:]]
     if one.launcher == "torchrun":
         return [place.python, "-m", "torch.distributed.run", "--nproc-per-node", one.ranks, *words]
+    if one.launcher == "accelerate":
+        return [place.python, *ACCELERATE, one.ranks, *words]
     if one.ranks:
         return ["env", f"WORLD_SIZE={one.ranks}", f"LOCAL_WORLD_SIZE={one.ranks}",
                 "MASTER_ADDR=127.0.0.1", f"MASTER_PORT={free_port()}", "sh", "-c", RANKS, "ranks",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two ranks under torchrun with gloo. Rank 0 prints as JSON which public functions of torch.distributed and
+"""Two ranks with gloo, in torchrun's environment. Rank 0 prints as JSON which public functions of torch.distributed and
 of its functional collectives are hooked. Then both ranks call functional collectives in a group of their
 own."""
 
