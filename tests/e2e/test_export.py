@@ -12,8 +12,11 @@ import subprocess
 import sys
 import tarfile
 
+import kineto_files
 import pytest
+from perfetto_engine import BAD, query_old
 
+DROPPED = "select value from stats where name = 'slice_drop_overlapping_complete_event'"
 PROGRAM = """\
 import threading, time
 def inner(end):
@@ -345,6 +348,16 @@ def test_chrome_in_perfetto(stepscope, trace, tmp_path):
     opened.close()
     assert bad == []
     assert count == len(slices(strict(tmp_path / "a.json")))
+
+
+def test_kineto_in_perfetto(stepscope, tmp_path):
+    """It drops calls of torch.profiler's own file that overlap, and none of ours."""
+    original, exported = kineto_files.File(rank=1).write(tmp_path / "rank1.pt.trace.json"), tmp_path / "a.pt.trace.json"
+    stepscope("export", "--to", "kineto", "-o", exported, original)
+    dropped, = query_old(original, DROPPED)
+    assert dropped[0][0] > 0
+    bad, count = query_old(exported, BAD, "select count(*) from slice")
+    assert bad == [] and count[0][0] > 60
 
 
 # ---- hostile names -----------------------------------------------------------------------

@@ -148,3 +148,24 @@ threading.Thread(target=waiter, name="pin", daemon=True).start()
 train()
 """
 INPUTS["report_work"] = Input(code=WORK, options=("-r", 200, "--host-interval", 5), needs=())
+
+
+# --- test_kineto_recordings: what a program marks --------------------------------------------------
+
+ANNOTATES = """\
+import stepscope
+for number in range(4):
+    with stepscope.annotate("load"):
+        sum(range(200000))
+    with stepscope.annotate("compute"):
+        sum(range(200000))
+    stepscope.step()
+"""
+INPUTS["kineto_recordings_annotations"] = Input(code=ANNOTATES, package=True, needs=(),
+                                                options=("-r", 200, "--host-interval", 5))
+
+
+# --- test_drift: steps that become slower ----------------------------------------------------------
+
+INPUTS["drift_slowed"] = Input(program=("slowing.py", 100, "--from", 50), package=True, needs=(),
+                               options=("-r", 20, "--host-interval", 5))

@@ -118,6 +118,23 @@ INPUTS["torch_profiler_schedule"] = Input(
     options=(*EVERY_OPERATOR, "--schedule", "wait=1,warmup=1,active=2,repeat=2", "--torch-profiler"))
 
 
+# --- test_kineto_recordings: a profiler of the program's own marks the steps that its optimizer ends -----
+
+OWN_PROFILER = """\
+import torch
+torch.set_num_threads(1)
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=.1)
+with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+    for _ in range(5):
+        optimizer.zero_grad()
+        model(torch.randn(3, 4)).sum().backward()
+        optimizer.step()
+        profiler.step()
+"""
+INPUTS["kineto_recordings_own_profiler"] = Input(code=OWN_PROFILER, options=EVERY_OPERATOR)
+
+
 # --- test_memory_timeline: files of PyTorch's own profiler ----------------------------------------
 
 MEMORY_PROFILE = """
