@@ -11,6 +11,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -64,8 +65,11 @@ def phases_of(row):
 
 
 def check(stepscope, trace, steps):
+    return check_rows(rows(stepscope, trace, "step"), steps)
+
+
+def check_rows(found, steps):
     """The steps are the program's, each has its phases; returns all phases."""
-    found = rows(stepscope, trace, "step")
     whole = [row for row in found if row["kind"] != "cut"]  # none after the last update
     assert [row["step"] for row in whole] == list(range(steps))
     for row in whole:
@@ -170,36 +174,56 @@ REAL = {"lightning": ("lightning", "torch"), "transformers": ("transformers", "a
         "composer": ("composer", "torch"), "deepspeed": ("deepspeed", "torch")}
 
 
-@pytest.fixture
-def real(request):
-    framework = request.param
+STEPS = {"lightning": 12, "transformers": 12, "composer": 12, "deepspeed": 6}
+
+
+def python_of(framework):
     python = interpreter_with(*REAL[framework])
     if python is None:
         pytest.skip(f"{framework} is not installed")
-    return framework, python
+    return python
+
+
+@pytest.fixture(scope="module")
+def unmodified(stepscope, tmp_path_factory):
+    """unmodified(FRAMEWORK): a training without any change, which has a process of its own in one recording of all
+    that this interpreter has: its pid, what it wrote, and the recording."""
+    @functools.lru_cache(maxsize=None)
+    def all_of(python):
+        folder = tmp_path_factory.mktemp("real")
+        frameworks = [name for name in REAL if interpreter_with(*REAL[name]) == python]
+        words = [word for name in frameworks for word in (
+            "--", f"trainers/{name}_train.py", folder, "unmodified", "zero")]
+        done = stepscope("record", "-q", "-o", folder / "t.pftrace", "--", python, TRAINERS.parent / "torch_forked.py",
+                         *words[1:], env={"PYTHONPATH": str(stepscope.path.parent / "python")}, timeout=600)
+        return folder / "t.pftrace", dict(zip(frameworks, map(json.loads, done.stdout.splitlines())))
+
+    def of(framework):
+        trace, programs = all_of(python_of(framework))
+        return types.SimpleNamespace(trace=trace, **programs[framework])
+    return of
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("real", sorted(REAL), indirect=True)
-def test_real_training_without_any_change(stepscope, package, tmp_path, real):
+@pytest.mark.parametrize("framework", sorted(REAL))
+def test_real_training_without_any_change(unmodified, rows_of, framework):
     """With the callback: tests/recorded/test_integrations_recorded.py."""
-    framework, python = real
-    (tmp_path / "out").mkdir()
-    trace, steps = record(stepscope, tmp_path, python, f"{framework}_train.py", tmp_path / "out",
-                          "unmodified", "zero", env=package)
-    assert steps == {"lightning": 12, "transformers": 12, "composer": 12, "deepspeed": 6}[framework]
-    assert {"evaluation", "checkpoint"} <= check(stepscope, trace, steps)
+    one = unmodified(framework)
+    assert one.status == 0, one.err
+    assert f"steps {STEPS[framework]}" in one.out.splitlines()
+    process = "--process", str(one.pid)
+    phases = check_rows(rows_of(one.trace, "step", *process), STEPS[framework])
+    assert {"evaluation", "checkpoint"} <= phases
     if framework == "deepspeed":
-        counters = {row["name"]: row for row in rows(stepscope, trace, "counter")}
+        counters = {row["name"]: row for row in rows_of(one.trace, "counter", *process)}
         assert counters["deepspeed params per GPU"]["last"] == 64 * 512 + 512 + 512 + 1
         assert counters["deepspeed samples/s"]["count"] == 2  # one for each batch of the step
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("real", ["composer"], indirect=True)
-def test_composers_torch_profiler_is_in_its_files(stepscope, package, tmp_path, real):
+def test_composers_torch_profiler_is_in_its_files(stepscope, package, tmp_path):
     """As Composer does, and in files of its own, under Composer's names."""
-    subprocess.run([real[1], TRAINERS / "composer_train.py", tmp_path, "profiler", "torch"], check=True, env={
+    subprocess.run([python_of("composer"), TRAINERS / "composer_train.py", tmp_path, "profiler", "torch"], check=True, env={
         **os.environ, **package, "PATH": f"{stepscope.path.parent}:{os.environ.get('PATH', '')}"},
         capture_output=True, timeout=600, cwd=tmp_path)
     assert {path.name for path in (tmp_path / "small").iterdir()} == {
@@ -221,8 +245,8 @@ def test_composers_torch_profiler_is_in_its_files(stepscope, package, tmp_path, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("real", ["composer"], indirect=True)
-def test_composer_ranges_are_those_of_its_own_profiler(stepscope, package, tmp_path, real):
+def test_composer_ranges_are_those_of_its_own_profiler(stepscope, package, tmp_path):
+    python = python_of("composer")
     program = tmp_path / "both.py"
     text = (TRAINERS / "composer_train.py").read_text()
     program.write_text(text.replace("stepscope.integrations.composer import JSONTraceHandler, "
@@ -230,14 +254,14 @@ def test_composer_ranges_are_those_of_its_own_profiler(stepscope, package, tmp_p
                                     "composer.profiler import JSONTraceHandler, Profiler, "
                                     "cyclic_schedule").replace("), print]", ")]"))
     folder = tmp_path / "theirs"
-    subprocess.run([real[1], program, folder, "profiler", "json"], check=True, env={
+    subprocess.run([python, program, folder, "profiler", "json"], check=True, env={
         **os.environ, **package}, capture_output=True, timeout=600, cwd=tmp_path)
     theirs = set()
     for path in (folder / "traces").glob("ep*.json"):
         for event in json.loads(path.read_text()):
             if event.get("ph") == "B":
                 theirs.add(event["name"])
-    trace, _ = record(stepscope, tmp_path, real[1], "composer_train.py", tmp_path / "ours",
+    trace, _ = record(stepscope, tmp_path, python, "composer_train.py", tmp_path / "ours",
                       "profiler", env=package)
     ours = {row["name"] for row in rows(stepscope, trace, "range") if row["domain"] == "composer"}
     wanted = {name for name in theirs if name.startswith(("event/", "algorithm/", "callback/")) and
