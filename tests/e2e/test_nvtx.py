@@ -33,7 +33,9 @@ def nvtx_include():
         pytest.skip("no C compiler")
     for folder in include_folders():
         header = folder / "nvtx3" / "nvToolsExtCounters.h"
-        if header.exists() and "NVTX_EXT_COUNTERS_COMPATID 0x0102" in header.read_text():
+        # CUDA's own headers beside those of NVTX may lack what they include: then they are no use.
+        is_whole = not (folder / "driver_types.h").exists() or (folder / "crt" / "host_defines.h").exists()
+        if header.exists() and is_whole and "NVTX_EXT_COUNTERS_COMPATID 0x0102" in header.read_text():
             return folder
     pytest.skip("no headers of NVTX 3 with counters; pip install nvidia-nvtx has them")
 

@@ -25,11 +25,11 @@ def test_a_training(interface, recordings):
                    "recording"]
     assert process.startswith("train.py ")
     # Both are found by name, and what follows the last step is none.
-    found, shown = interface.search("step 2")
+    found, shown = interface.search("step 2", 1)
     assert found == 1 and "Name\nstep 2\n" in shown
-    found, shown = interface.search("forward")
+    found, shown = interface.search("forward", 6)
     assert found == 6 and "Name\nforward\n" in shown  # and the work in it
-    assert interface.search("step 3")[0] == 0
+    assert interface.search("step 3", 0)[0] == 0
 
 
 def test_ranks(interface, recordings):
