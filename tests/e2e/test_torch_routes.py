@@ -2,6 +2,7 @@
 """The routes by which a recorded Python hooks torch, and what stays unchanged: with a fake torch,
 so that these tests need no PyTorch."""
 
+import json
 import os
 import pathlib
 import platform
@@ -79,12 +80,17 @@ def test_flags_of_the_interpreter(record, torch, flags):
     assert (done.stdout, hooked) == ("0.0.1\n", 1)
 
 
-@pytest.mark.parametrize("version", INTERPRETERS)
-@pytest.mark.parametrize("mode", [{"PYTHONMALLOC": "debug"}, {"PYTHONDEVMODE": "1"},
-                                  {"PYTHONMALLOC": "malloc"}, {"PYTHONTRACEMALLOC": "1"}],
-                         ids=lambda mode: "=".join(*mode.items()))
-def test_allocators_of_python(stepscope, tmp_path, version, mode):
+NEWEST = list(INTERPRETERS)[-1]
+MODES = {"PYTHONDEVMODE": "1", "PYTHONMALLOC": "malloc", "PYTHONTRACEMALLOC": "1"}
+
+
+@pytest.mark.parametrize("name, version", [
+    pytest.param(name, version, id=f"{name}={MODES[name]}-{version}",
+                 marks=[] if name == "PYTHONDEVMODE" or version == NEWEST else pytest.mark.long)
+    for name in MODES for version in INTERPRETERS])
+def test_allocators_of_python(stepscope, tmp_path, version, name):
     """Development mode checks everything that Python frees at its end: also our hook's."""
+    mode = {name: MODES[name]}
     if len(INTERPRETERS[version]) > 1:
         pytest.skip("in another root preload.so is not there")
     code = ("import threading, json\n"
@@ -405,33 +411,49 @@ def torch_library(tmp_path):
     return library
 
 
-def record_without(stepscope, trace, library, command):
-    """The recorder polls about once a second: its message about a program with this library."""
+# Starts commands that hold, and says with which process each does.
+HOLDERS = """
+import json, subprocess, sys
+holders = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+           for command in json.loads(sys.argv[1])]
+for one in holders: assert one.stdout.readline() == "ready\\n"
+print("ready", flush=True)
+sys.stdin.readline()
+for one in holders: one.communicate("over\\n")
+print(*(one.pid for one in holders))
+"""
+
+
+def record_with_library(stepscope, python, trace, library, *commands):
+    """Records Pythons with this library until the recorder has looked at each, which it does every two
+    seconds. Returns what it says, and what the trace says of each."""
     code = f"import ctypes; ctypes.CDLL({str(library)!r}); " + HOLD
-    done = record_until(stepscope, trace, [*command, "-c", code], has_grown(stepscope, trace, 6),
-                        "six units")
-    return done.stderr, stepscope("info", "--all", trace).stdout
+    program = [python, "-c", HOLDERS, json.dumps([[*command, "-c", code] for command in commands])]
+    done = record_until(stepscope, trace, program, has_grown(stepscope, trace, 4), "four units")
+    info = stepscope("info", "--all", trace).stdout
+    said = [re.findall(rf"torch-missed .*process {pid} has torch but not stepscope's hooks: (.*)", info)
+            for pid in done.stdout.split()]
+    assert info.count("torch-missed") == sum(map(len, said))
+    return done.stderr, said
 
 
-@pytest.mark.parametrize("change, reason", [
-    (["-u", "LD_PRELOAD", "PYTHON", "-I"], "LD_PRELOAD was cleared, and -I, -E or -S leaves PYTHONPATH out"),
-    (["LD_PRELOAD=LIBRARY", "PYTHONPATH=", "PYTHON"], "LD_PRELOAD was replaced by LIBRARY, and PYTHONPATH was "
-     "changed; set LD_PRELOAD=\"LIBRARY $LD_PRELOAD\", or import stepscope"),
-    (["-i", "PYTHON"], "an environment that lacks stepscope's variables")], ids=["cleared", "replaced", "env -i"])
-def test_a_torch_that_is_missed_is_reported(stepscope, python, tmp_path, torch_library, change, reason):
-    def fill(word):
-        return word.replace("PYTHON", python) if word == "PYTHON" else \
-            word.replace("LIBRARY", str(torch_library))
-    message, info = record_without(stepscope, tmp_path / "t.pftrace", torch_library,
-                                   ["env", *map(fill, change)])
-    assert "torch-missed" in info
-    assert "no steps, phases and operators of PyTorch" in message
-    assert fill(reason) in message
-    report = stepscope("report", "--format", "json", tmp_path / "t.pftrace").stdout
+def test_a_torch_that_is_missed_is_reported(stepscope, python, tmp_path, torch_library):
+    trace = tmp_path / "t.pftrace"
+    message, said = record_with_library(
+        stepscope, python, trace, torch_library, ["env", "-u", "LD_PRELOAD", python, "-I"],
+        ["env", f"LD_PRELOAD={torch_library}", "PYTHONPATH=", python], ["env", "-i", python])
+    (cleared,), (replaced,), (unset,) = said
+    assert cleared.startswith("LD_PRELOAD was cleared, and -I, -E or -S leaves PYTHONPATH out")
+    assert replaced.startswith(f"LD_PRELOAD was replaced by {torch_library}, and PYTHONPATH was changed; "
+                               f'set LD_PRELOAD="{torch_library} $LD_PRELOAD", or import stepscope')
+    assert unset.startswith("it started with an environment that lacks stepscope's variables")
+    problem, = re.findall("no steps, phases and operators of PyTorch: process .*: (.*)", message)
+    assert problem in (cleared, replaced, unset)
+    report = stepscope("report", "--format", "json", trace).stdout
     assert "has torch but not stepscope's hooks" in report
 
 
 def test_a_torch_that_is_reached_is_not_missed(stepscope, python, tmp_path, torch_library):
-    for command in ([python], [*LOST, python]):
-        message, info = record_without(stepscope, tmp_path / "t.pftrace", torch_library, command)
-        assert "torch-missed" not in info and "PyTorch" not in message
+    message, said = record_with_library(stepscope, python, tmp_path / "t.pftrace", torch_library, [python],
+                                        [*LOST, python])
+    assert said == [[], []] and "PyTorch" not in message
