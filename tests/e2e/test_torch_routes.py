@@ -425,8 +425,8 @@ print(*(one.pid for one in holders))
 
 
 def record_with_library(stepscope, python, trace, library, *commands):
-    """Records Pythons with this library until the recorder has looked at each, which it does every two
-    seconds. Returns what it says, and what the trace says of each."""
+    """Records Pythons with this library until the recorder has polled each, at least every two seconds.
+    Returns what it says, and what the trace says of each."""
     code = f"import ctypes; ctypes.CDLL({str(library)!r}); " + HOLD
     program = [python, "-c", HOLDERS, json.dumps([[*command, "-c", code] for command in commands])]
     done = record_until(stepscope, trace, program, has_grown(stepscope, trace, 4), "four units")
