@@ -2,7 +2,8 @@
 """The declarations of src/inject/nccl/nccl_abi.h against NCCL's own headers, in each version of its
 profiler interface, and the ranges of NVTX that its own functions emit: of a source tree of NCCL
 ($STEPSCOPE_NCCL_SOURCE, a folder or a bare clone, for NVTX a clone with tags), which no package
-contains."""
+contains. With $STEPSCOPE_MAKE_GOLDEN=1 the tests store what they see in tests/golden/nccl/, which
+tests/recorded/test_nccl_versions.py reads everywhere."""
 
 import json
 import os
@@ -12,6 +13,7 @@ import shutil
 import subprocess
 
 import pytest
+from nccl_versions import GOLDEN, TAGS, check_nvtx
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = "src/include/plugin/profiler"
@@ -49,20 +51,24 @@ def same(ours, member, theirs, their_member):
            f' "{ours}.{member}");')
 
 
-def assertions(version):
+def pairs(version):
+    """(our struct, its member, their struct, its member) that have one offset and size."""
     ours, theirs = f"struct ss_nccl_description_v{version}", f"ncclProfilerEventDescr_v{version}_t"
-    yield from same(ours, "kind", theirs, "type")
-    yield from same(ours, "parent", theirs, "parentObj")
-    yield from same(ours, "rank", theirs, "rank")
+    yield from ((ours, one, theirs, other) for one, other in (("kind", "type"), ("parent", "parentObj"), ("rank", "rank")))
     for member, fields in MEMBERS[version].items():
         for field, their_field in fields.items():
-            yield from same(ours, f"{member}.{field}", theirs, f"{THEIRS[member]}.{their_field}")
+            yield ours, f"{member}.{field}", theirs, f"{THEIRS[member]}.{their_field}"
     if version >= 4:
-        yield from same("struct ss_nccl_state", "timer", f"ncclProfilerEventStateArgs_v{version}_t",
-                        "kernelCh.pTimer")
+        yield ("struct ss_nccl_state", "timer", f"ncclProfilerEventStateArgs_v{version}_t", "kernelCh.pTimer")
     table = f"struct ss_nccl_profiler_v{max(version, 3)}"
     for member, theirs_of in PROFILER.items():
-        yield from same(table, member, f"ncclProfiler_v{version}_t", theirs_of)
+        yield table, member, f"ncclProfiler_v{version}_t", theirs_of
+
+
+def assertions(version):
+    for pair in pairs(version):
+        yield from same(*pair)
+    table = f"struct ss_nccl_profiler_v{max(version, 3)}"
     yield f"_Static_assert(sizeof({table}) == sizeof(ncclProfiler_v{version}_t), \"{table}\");"
 
 
@@ -82,6 +88,7 @@ def headers(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("version", MEMBERS)
 def test_a_version_has_this_layout(headers, version):
     text = (headers / "nccl_profiler.h").read_text()
@@ -103,6 +110,28 @@ def test_a_version_has_this_layout(headers, version):
                                 f"ncclProfilerEventDescr_v{version}_t", "coll.root")]),
                            capture_output=True, text=True, timeout=60)
     assert wrong.returncode != 0  # the comparison can fail
+    if os.environ.get("STEPSCOPE_MAKE_GOLDEN") == "1":
+        store_layout(headers, version, lines[:9])
+
+
+def store_layout(headers, version, head):
+    """What their headers have for each member of ours."""
+    rows = [(ours, member, f"offsetof({theirs}, {other}), sizeof((({theirs} *)0)->{other})")
+            for ours, member, theirs, other in pairs(version)]
+    program = "\n".join([*head, "#include <stdio.h>", "int main(void) {",
+                         *(f'printf("%zu %zu\\n", {figures});' for _, _, figures in rows),
+                         *(f'printf("%d\\n", (int){theirs});' for theirs in NUMBERS.values()), "}"])
+    subprocess.run(["cc", "-x", "c", "-w", "-I", ROOT / "src", "-I", headers, "-o", headers / "print", "-"],
+                   input=program, text=True, check=True)
+    said = subprocess.run([headers / "print"], capture_output=True, text=True, check=True).stdout.splitlines()
+    path = GOLDEN / "layout.json"
+    known = json.loads(path.read_text()) if path.exists() else {"versions": {}}
+    known["versions"][str(version)] = [[ours, member, *map(int, line.split())]
+                                       for (ours, member, _), line in zip(rows, said)]
+    known["numbers"] = dict(zip(NUMBERS, map(int, said[len(rows):])))
+    lists = json.dumps(known, indent=1)
+    path.write_text(re.sub(r"\[\n\s+(\"[^\]]*?)\n\s+\]", lambda one: "[" + re.sub(r"\s*\n\s*", " ", one.group(1)) + "]",
+                           lists) + "\n")
 
 
 # --- NVTX: what NCCL's functions do before they queue an operation, by NCCL's own text and headers ---
@@ -151,8 +180,8 @@ def begins_of(text):
         yield found.group(0) + "\n  return ncclSuccess;\n}"
 
 
-@pytest.mark.parametrize("tag", ["v2.19.3-1", "v2.21.5-1", "v2.24.3-1", "v2.25.1-1", "v2.27.7-1",
-                                 "v2.30.7-1"])
+@pytest.mark.long
+@pytest.mark.parametrize("tag", TAGS)
 def test_nvtx_of_its_own_functions_is_read(stepscope, tmp_path, tag):
     source = os.environ.get("STEPSCOPE_NCCL_SOURCE")
     if not source or shutil.which("c++") is None:
@@ -174,16 +203,8 @@ def test_nvtx_of_its_own_functions_is_read(stepscope, tmp_path, tag):
     subprocess.run(["c++", "-std=c++17", "-w", "-I", stubs, "-I", tmp_path / "src/include", "-o",
                     tmp_path / "program", program, tmp_path / "src/init_nvtx.cc", "-ldl", "-lpthread"], check=True,
                    timeout=120)
-    path, out = tmp_path / "t.pftrace", tmp_path / "t.json"
-    stepscope("record", "-q", "-o", path, "--", tmp_path / "program")
-    stepscope("export", "--to", "chrome", "-o", out, path, status=None)
-    events = [one for one in json.loads(out.read_text())["traceEvents"] if one.get("cat") == "nccl"]
-    assert [(one["name"], one["args"]["payload"], one["args"].get("reduction")) for one in events] == [
-        ("nccl:AllReduce", 4000, "max"), ("nccl:AllGather", 40, None), ("nccl:Broadcast", 80, None),
-        ("nccl:Reduce", 120, "avg"), ("nccl:ReduceScatter", 160, "sum"), ("nccl:Send", 16, None)]
-    facts = json.loads(stepscope("info", path, "--format", "json").stdout)["files"][0]
-    names_communicator = int(tag.split(".")[1]) >= 25
-    assert [one["name"] for one in facts["groups"]] == (["NCCL 000000000000feed"] if names_communicator
-                                                        else [])
-    numbers = [one["args"].get("sequence") for one in events]
-    assert numbers == ([0, 1, 2, 3, 4, None] if names_communicator else [None] * 6)
+    path = tmp_path / "t.pftrace"
+    stepscope("record", "-q", "-r", "0.1", "--host-interval", "60", "-o", path, "--", "./program", cwd=tmp_path)
+    check_nvtx(stepscope, path, tag)
+    if os.environ.get("STEPSCOPE_MAKE_GOLDEN") == "1":
+        shutil.copy2(path, GOLDEN / f"{tag}.pftrace")
