@@ -274,27 +274,37 @@ def test_intels_own_package(stepscope, tools, tmp_path):
     assert dropped(trace) == 0
 
 
-CONVOLUTIONS = """
+TORCH = """
 import torch
 torch.set_num_threads(1)
-torch.backends.mkldnn.enabled or exit(9)
+has_itt = torch.profiler.itt.is_available()
+print("oneDNN" if torch.backends.mkldnn.enabled else "", "ITT" if has_itt else "", sep=",", flush=True)
 model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Conv2d(8, 8, 3))
 for _ in range(3):
     model(torch.randn(4, 3, 16, 16)).sum().backward()
+if has_itt:
+    with torch.autograd.profiler.emit_itt(), torch.profiler.itt.range("mine"):
+        torch.ones(2, requires_grad=True).sum().backward()
 """
 
 
-def test_onednns_primitives_in_a_stock_pytorch(stepscope, tools, torch_python, tmp_path):
-    trace = tmp_path / "t.pftrace"
-    done = stepscope("record", "-o", trace, "--", torch_python, "-c", CONVOLUTIONS, timeout=300,
-                     status=None, env={"ONEDNN_VERBOSE": "1", "DNNL_VERBOSE": "1"})
-    if done.returncode == 9:
+@pytest.fixture(scope="module")
+def torch_run(stepscope, tools, torch_python, tmp_path_factory):
+    """What a stock PyTorch says that it has, what oneDNN says that it did, and the recording."""
+    trace = tmp_path_factory.mktemp("torch") / "t.pftrace"
+    done = stepscope("record", "-o", trace, "--", torch_python, "-c", TORCH,
+                     env={"ONEDNN_VERBOSE": "1", "DNNL_VERBOSE": "1"})
+    has, *said = done.stdout.splitlines()
+    return has.split(","), said, Trace(tools, trace)
+
+
+def test_onednns_primitives_in_a_stock_pytorch(torch_run):
+    has, said, trace = torch_run
+    if "oneDNN" not in has:
         pytest.skip("this PyTorch has no oneDNN")
-    assert done.returncode == 0, done.stderr
-    executed = [line for line in done.stdout.splitlines() if ",exec," in line]
+    executed = [line for line in said if ",exec," in line]
     if not executed:
         pytest.skip("oneDNN did nothing here")
-    trace = Trace(tools, trace)
     ranges = begun(trace, "ranges", "dnnl::primitive::execute")
     if not ranges and not any(track["name"].startswith("dnnl") for track in trace.tracks.values()):
         pytest.skip("this PyTorch's oneDNN was built without ITT")
@@ -303,22 +313,10 @@ def test_onednns_primitives_in_a_stock_pytorch(stepscope, tools, torch_python, t
     assert dropped(trace) == 0
 
 
-OPERATORS = """
-import torch
-if not torch.profiler.itt.is_available():
-    exit(9)
-with torch.autograd.profiler.emit_itt(), torch.profiler.itt.range("mine"):
-    torch.ones(2, requires_grad=True).sum().backward()
-"""
-
-
-def test_pytorchs_operators_by_its_own_itt(stepscope, tools, torch_python, tmp_path):
-    trace = tmp_path / "t.pftrace"
-    done = stepscope("record", "-o", trace, "--", torch_python, "-c", OPERATORS, timeout=300,
-                     status=None)
-    if done.returncode == 9:
+def test_pytorchs_operators_by_its_own_itt(torch_run):
+    has, _, trace = torch_run
+    if "ITT" not in has:
         pytest.skip("this PyTorch was built without ITT")
-    assert done.returncode == 0, done.stderr
-    names = begun(Trace(tools, trace), "ranges", "PyTorch")
+    names = begun(trace, "ranges", "PyTorch")
     assert {"mine", "aten::sum"} <= set(names)
     assert any("SumBackward" in name for name in names)

@@ -1,41 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of machines whose clocks differ: two time namespaces, 5,000 s apart, each with a boot id
-of its own, run one training. Their wall clock is one, so that the truth is known."""
+"""Recorders of machines whose clocks differ ping each other: two time namespaces, 5,000 s apart, each with a
+boot id of its own. Their wall clock is one, so that the truth is known. Machines that their collectives align:
+tests/recorded/test_machine_clocks.py."""
 
 import json
 import os
-import shlex
 import subprocess
 import sys
-import time
 
 import pytest
 from conftest import free_port
 from interpreters import WORKLOADS
+from target import HOLD, until
 
-AHEAD_S = 5000
-BOOT = "{:08}-0000-4000-8000-000000000000"
+sys.path.insert(0, str(WORKLOADS))
+from two_machines import AHEAD_S, on_machine, unshare  # noqa: E402
+
+sys.path.remove(str(WORKLOADS))
 SECRET = "0123456789abcdef0123456789abcdef"
-MACHINE = """echo {boot} > {folder}/boot{node}
-mount --bind {folder}/boot{node} /proc/sys/kernel/random/boot_id || exit 77
-exec {stepscope} record -q -o {folder}/run/node{node}.pftrace -- {python} -m torch.distributed.run \
-  --nnodes 2 --nproc-per-node 2 --node-rank {node} --master-addr 127.0.0.1 --master-port {port} \
-  {workload} --steps 30
-"""
-
-
-PING = """echo {boot} > {folder}/boot{node}
-mount --bind {folder}/boot{node} /proc/sys/kernel/random/boot_id || exit 77
-exec {stepscope} record -q --clock-sync {address} -o {folder}/run/node{node}.pftrace -- \
-  {python} -S -c 'import time
-end = time.monotonic() + {seconds}
-while time.monotonic() < end: sum(range(1000))'
-"""
-
-
-def unshare(ahead_s, script):
-    return ["unshare", "--mount", "--pid", "--mount-proc", "--time", "--fork", "--kill-child",
-            "--monotonic", str(ahead_s), "--boottime", str(ahead_s), "sh", "-c", script]
 
 
 def check_namespaces():
@@ -46,65 +28,30 @@ def check_namespaces():
         pytest.skip(f"no time namespaces here: {probe.stderr.strip()}")
 
 
-def run_both(scripts, env=None):
-    started = [subprocess.Popen(unshare(node * AHEAD_S, script), stdout=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
-               for node, script in enumerate(scripts)]
-    for one in started:
-        _, errors = one.communicate(timeout=300)
+def start(stepscope, python, folder, node, secret, address):
+    """Starts a recorder on that machine, with a program that waits for a line. Returns it when it is ready: its
+    recorder answers pings by then."""
+    command = [stepscope, "record", "-q", "--clock-sync", address, "-o", folder / "run" / f"node{node}.pftrace", "--",
+               python, "-S", "-c", HOLD]
+    one = subprocess.Popen(on_machine(node, folder, command), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, env={**os.environ, "STEPSCOPE_RUN_SECRET": secret})
+    if one.stdout.readline() != "ready\n":
+        _, errors = one.communicate(timeout=60)
         if one.returncode == 77:
             pytest.skip("cannot mount over the boot id")
-        assert one.returncode == 0, errors
-
-
-@pytest.fixture(scope="module")
-def machines(stepscope, tmp_path_factory):
-    pytest.importorskip("torch", reason="PyTorch is not installed")
-    check_namespaces()
-    folder = tmp_path_factory.mktemp("machines")
-    (folder / "run").mkdir()
-    port = free_port()
-    run_both([MACHINE.format(boot=BOOT.format(node + 1), folder=folder, node=node, port=port,
-                             stepscope=shlex.quote(str(stepscope)), python=shlex.quote(sys.executable),
-                             workload=shlex.quote(str(WORKLOADS / "torch_slow_rank.py"))) for node in (0, 1)])
-    return folder / "run"
-
-
-def test_collectives_align_machines_within_the_stated_bound(stepscope, machines):
-    files = json.loads(stepscope("info", machines, "--format", "json").stdout)["files"]
-    first, second = (one["clock"] for one in files[0]["inputs"])
-    assert (first["mapping"], second["mapping"]) == ("the common axis", "by collectives")
-    assert second["bounds"] > 50 and second["is_aligned"]
-    assert abs(second["offset_ns"] + AHEAD_S * 10**9) <= second["error_ns"]
-    assert second["error_ns"] < 20e6
-    text = stepscope("info", machines).stdout
-    assert "by collectives: offset -5000." in text or "by collectives: offset -4999." in text
-
-
-def test_the_slow_rank_is_found_over_machines(stepscope, machines):
-    done = stepscope("report", machines, "--by", "rank", "--format", "json")
-    assert "the collectives of their ranks align them, within" in done.stderr
-    rows = {row["rank"]: row for row in json.loads(done.stdout)["tables"][0]["rows"]}
-    assert sorted(rows) == [0, 1, 2, 3]
-    assert max(rows, key=lambda rank: rows[rank]["inflicted_ns"]) == 1
-    # The others wait 20 ms a step, less what is below the error of the clocks.
-    assert rows[2]["suffered_step_ns"] > 10e6 and rows[3]["suffered_step_ns"] > 10e6
-    rows = json.loads(stepscope("report", machines, "--by", "collective", "--format", "json",
-                                "--num-rows", "all").stdout)["tables"][0]["rows"]
-    assert {row["clock_error_ns"] > 0 for row in rows if row["ranks"] == 4} == {True}
-    assert {row["clock_error_ns"] for row in rows if row["ranks"] == 2} == {0}
+        pytest.fail(errors)
+    return one
 
 
 def run_pings(stepscope, python, folder, secrets, addresses=None):
+    """The clock of the second machine, whose recorder asks the first's as it starts and as it ends."""
     (folder / "run").mkdir(exist_ok=True)
     port = free_port()
     addresses = addresses or [f":{port}", f"127.0.0.1:{port}"]
-    scripts = [f"export STEPSCOPE_RUN_SECRET={secrets[node]}\n" +
-               f"sleep {node / 2}\n" +
-               PING.format(boot=BOOT.format(node + 1), folder=folder, node=node,
-                           stepscope=shlex.quote(str(stepscope)), python=python, address=addresses[node],
-                           seconds=4 - 2 * node) for node in (0, 1)]
-    run_both(scripts)
+    first, second = (start(stepscope, python, folder, node, secrets[node], addresses[node]) for node in (0, 1))
+    for one in second, first:
+        _, errors = one.communicate("\n", timeout=60)
+        assert one.returncode == 0, errors
     files = json.loads(stepscope("info", folder / "run", "--format", "json").stdout)["files"]
     return files[0]["inputs"][1]["clock"]
 
@@ -132,14 +79,12 @@ def reason_of(stepscope, path):
 
 
 def test_one_recorder_of_a_machine_answers_and_a_killed_one_is_replaced(stepscope, python, tmp_path):
-    short = [python, "-S", "-c", "import time; time.sleep(0.3)"]
+    short = [python, "-S", "-c", "pass"]
     rendezvous = tmp_path / ".clock-sync"
     first = subprocess.Popen([stepscope.path, "record", "-q", "--clock-sync", "auto", "-o",
                               tmp_path / "a.pftrace", "--", python, "-S", "-c", "input()"],
                              stdin=subprocess.PIPE)
-    deadline = time.monotonic() + 60
-    while not rendezvous.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(rendezvous.exists, "a rendezvous file")
     assert rendezvous.stat().st_mode & 0o777 == 0o600
     stepscope("record", "-q", "--clock-sync", "auto", "-o", tmp_path / "b.pftrace", "--", *short)
     assert reason_of(stepscope, tmp_path / "b.pftrace") == "auto: another recorder of this machine does it"

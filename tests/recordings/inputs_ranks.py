@@ -43,3 +43,10 @@ for _name, _late in ("late_rank", ("--late",)), ("equal_ranks", ()):
 INPUTS["tokens_ranks"] = Input(
     program=("trials/train.py", "--steps", 12, "--fault", "tokens", "--slow", 2), ranks=4,
     options=COLLECTIVES_ONLY)
+
+
+# --- test_machine_clocks: two machines whose clocks differ, without pings ---------------------------
+
+INPUTS["machine_clocks"] = Input(
+    program=("two_machines.py", "{out}", "torch_slow_rank.py", "-r", 0.1, *COLLECTIVES_ONLY[2:]), package=True,
+    is_folder=True, namespaces=True, env={"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"})

@@ -58,6 +58,7 @@ class Input:
     launcher: "torchrun", "accelerate": it starts the ranks; "": a shell does, since these import PyTorch too;
         "mpich", "openmpi": mpiexec does, and `program` is a file in C, which mpicc compiles.
     options: of `stepscope record`. env: of the program.
+    namespaces: the program makes time namespaces.
     needs: Python modules without which the program cannot run; "torch_cuda": a build of PyTorch for CUDA.
     status: the exit status of the program."""
 
@@ -67,6 +68,7 @@ class Input:
     is_folder: bool = False
     device: tuple = None
     package: bool = False
+    namespaces: bool = False
     ranks: int = 0
     launcher: str = ""
     options: tuple = ()
@@ -82,6 +84,8 @@ class Input:
                 return "build of PyTorch for CUDA"
             if name != "torch_cuda" and importlib.util.find_spec(name) is None:
                 return f"module {name}"
+        if self.namespaces and not has_time_namespaces():
+            return "right to make time namespaces"
         if self.launcher in MPI and shutil.which(f"mpicc.{self.launcher}") is None:
             return f"mpicc.{self.launcher}"
         return None if self.device is None or device_environment(()) else "headers of CUDA"
@@ -119,6 +123,12 @@ def has_torch_for_cuda():
     except importlib.metadata.PackageNotFoundError:
         files = ()
     return any(one.name == "libtorch_cuda.so" for one in files)
+
+
+@functools.lru_cache(None)
+def has_time_namespaces():
+    return shutil.which("unshare") is not None and subprocess.run(
+        ["unshare", "--mount", "--time", "--fork", "true"], capture_output=True, check=False).returncode == 0
 
 
 @functools.lru_cache(None)
