@@ -87,6 +87,31 @@ def test_other_calls_are_distinguished_from_training(loops):
     assert loops["trains_in_eval_mode"].phases["forward"] == 3  # from the first backward on
 
 
+@pytest.fixture
+def phases_of(recordings, rows_of):
+    """{phase: how often} of a program of torch_evaluations.py."""
+    def of(name):
+        rows = rows_of(recordings(f"loops_evaluation_{name}").trace, "range")
+        return collections.Counter({row["name"]: row["count"] for row in rows if row["kind"] == "phase"})
+    return of
+
+
+def test_a_policy_that_acts_in_eval_mode_is_not_evaluated(recordings, rows_of, phases_of):
+    # How many examples a training call has is known from the first one on.
+    assert phases_of("acts")["inference"] == 3 * 6 - 3 - 1
+    steps = rows_of(recordings("loops_evaluation_acts").trace, "step")
+    assert len(steps) == 6
+    for step in steps[2:]:
+        assert step.get("evaluation_ns", 0) < 5e6 < 15e6 <= step["other_ns"] + step["inference_ns"], step
+
+
+def test_evaluations_are_recognised_by_what_follows(phases_of):
+    phases = phases_of("with_gradients")
+    assert (phases["evaluation"], phases["forward"], phases["backward"]) == (4, 8, 8)
+    phases = phases_of("single_examples")
+    assert phases["evaluation"] >= 12 and phases["forward"] == 6 and phases["inference"] == 0
+
+
 def test_an_evaluation_lasts_until_gradients_are_on_again(loops):
     steps = loops["evaluates_with_its_loss"].steps
     assert len(steps) == 7

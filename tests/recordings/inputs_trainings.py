@@ -15,6 +15,8 @@ INPUTS["loops_all"] = Input(program=("torch_loops.py",), options=LOOPS)
 INPUTS["loops_infers"] = Input(program=("torch_loops.py", "infers"), options=LOOPS)
 INPUTS["loops_step_optimizer"] = Input(program=("torch_loops.py", "rare_second_optimizer"),
                                        options=(*LOOPS, "--step-optimizer", "Adam"))
+for _name in "acts", "with_gradients", "single_examples":
+    INPUTS[f"loops_evaluation_{_name}"] = Input(program=("torch_evaluations.py", _name), options=LOOPS)
 # What torch counts as it compiles, and how deep modules may call each other, without the hooks.
 INPUTS["loops_without_hooks"] = Input(
     program=("torch_loops.py", "compiles", "compiles_a_step", "modules_may_be_odd"), options=(*LOOPS, "--no-torch"))

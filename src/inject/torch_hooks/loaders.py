@@ -118,6 +118,7 @@ def _begin_next(args, kwargs):
         leave_phase(before)
         raise
     thread.in_data += 1
+    thread.loads += 1
     return thread, before, pushed
 
 

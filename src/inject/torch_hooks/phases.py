@@ -43,9 +43,9 @@ class _Trained:
 
 
 class _Mode:
-    """Becomes true once."""
-    has_unproven_evaluation = False  # a model in eval mode ran with gradients
-    trains_in_eval_mode = False      # it was trained
+    has_unproven_evaluation = False  # a model in eval mode ran with gradients, none in training mode since
+    trains_in_eval_mode = False      # it was trained: becomes true once
+    examples = dims = 0              # the first input of a training call: its batch size and dimensions
 
 
 def is_trained(module):
@@ -76,23 +76,52 @@ def _is_compiled(module):
     return "/torch/_functorch/" in caller or "/torch/_dynamo/backends/" in caller
 
 
-def _phase_without_gradients(module):
-    """A trained model in eval mode is evaluated. Other models are teachers and target networks; one
-    in training mode is a policy that acts. Without optimizers, these are indistinguishable."""
+def _size_of(args, kwargs):
+    """(batch size, dimensions) of the first plain tensor; (0, 0): there is none."""
+    for value in (*args, *kwargs.values()):
+        tensor = value if type(value) in model.PLAIN_TENSORS else next(iter(model.in_batch(value)), None)
+        if tensor is not None:
+            return (tensor.size(0), tensor.dim()) if tensor.dim() else (0, 0)
+    return 0, 0
+
+
+def _acts(thread, args, kwargs):
+    """Whether a trained model acts rather than being evaluated, as a policy does in its environment: on less
+    than half of a batch of the training, or one example without a batch, and again without a batch of a
+    loader in between."""
+    examples, dims = _size_of(args, kwargs)
+    is_few = dims > 0 and (0 < dims < _Mode.dims or (dims == _Mode.dims and 2 * examples < _Mode.examples))
+    acts = is_few and thread.loads_when_acting == thread.loads
+    thread.loads_when_acting = thread.loads if is_few else -1
+    return acts
+
+
+def _phase_without_gradients(module, thread, args, kwargs):
+    """A trained model in eval mode is evaluated, unless it acts. Other models are teachers and target
+    networks; one in training mode is a policy that acts. Without optimizers, these are
+    indistinguishable."""
     if not count_of_optimizers():
         return EVALUATION
-    return EVALUATION if not module.training and is_trained(module) else INFERENCE
+    if module.training or not is_trained(module):
+        return INFERENCE
+    return INFERENCE if _acts(thread, args, kwargs) else EVALUATION
 
 
-def _phase_of(module, thread):
+def _has_parameters(module):
+    return next(iter(module.parameters()), None) is not None
+
+
+def _phase_of(module, thread, args, kwargs):
     """The phase of a call of the outermost module; None: it has none of its own."""
     if current_phase() == BACKWARD or thread.in_checkpoint:
         return None  # activations are recomputed, or not stored
     if not has_gradients():
-        return None if _is_compiled(module) else _phase_without_gradients(module)
+        return None if _is_compiled(module) else _phase_without_gradients(module, thread, args, kwargs)
     if not module.training and not _Mode.trains_in_eval_mode:
         _Mode.has_unproven_evaluation = True
         return EVALUATION
+    if _Mode.has_unproven_evaluation and module.training and _has_parameters(module):
+        _Mode.has_unproven_evaluation = False  # the next backward is of this call
     return FORWARD
 
 
@@ -103,12 +132,16 @@ def begin_phase_of(module, args, kwargs):
     thread = local.thread
     if thread.before_evaluation >= 0 and has_gradients():
         end_evaluation(thread)
-    phase = None if thread.in_data else _phase_of(module, thread)
+    phase = None if thread.in_data else _phase_of(module, thread, args, kwargs)
     if phase is None:
         return -1
+    if phase == INFERENCE and thread.before_evaluation >= 0:
+        end_evaluation(thread)
     if is_poll_due() and current_recording():
         attempt(model.observe_call, module, args, kwargs, phase == FORWARD, state.updates)
         poll_first_use()
+        if phase == FORWARD and _has_parameters(module):
+            _Mode.examples, _Mode.dims = _size_of(args, kwargs)
     if phase == FORWARD:
         if current_recording():
             observe(observe_called, module, args, kwargs)

@@ -45,7 +45,8 @@ class _State:
 
 class _Thread:
     """Of one thread."""
-    __slots__ = "in_data", "in_optimizer", "in_checkpoint", "before_evaluation", "before_update"
+    __slots__ = ("in_data", "in_optimizer", "in_checkpoint", "before_evaluation", "before_update", "loads",
+                 "loads_when_acting")
 
     def __init__(self):
         self.in_data = 0              # depth of loader calls: all within, even a model, is loading
@@ -54,6 +55,8 @@ class _Thread:
         self.before_evaluation = -1   # the phase to restore after the current evaluation; -1: none
         self.before_update = None     # the phase to restore after the step of an optimizer that was
                                       # made before the hooks
+        self.loads = 0                # batches that were asked of loaders
+        self.loads_when_acting = -1   # as many, at the last call on few examples; -1: there was none
 
 
 class _Local(threading.local):
