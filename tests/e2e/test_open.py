@@ -483,12 +483,12 @@ def once():
                   lambda: stepscope.open(sys.argv[1]).table("none")):
         try: wrong()
         except Exception: pass
-for _ in range(20): once()
+for _ in range(8): once()
 gc.collect(); before = resident()
-for _ in range(60): once()
+for _ in range(20): once()
 gc.collect(); print("resident", resident() - before)
 tracemalloc.start(); once(); gc.collect(); before = len(tracemalloc.take_snapshot().traces)
-for _ in range(10): once()
+for _ in range(5): once()
 gc.collect(); print("blocks", len(tracemalloc.take_snapshot().traces) - before)
 """
 

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -43,11 +44,11 @@ def info(stepscope, path, status=0):
 
 def test_hot_function_is_found_in_proportion(stepscope, python, tmp_path):
     out = tmp_path / "new" / "folder" / "t.txt"
-    done = stepscope("record", "-r", "200", "-o", out, "--", python, WORKLOADS / "spin.py",
-                     "--seconds", "3")
+    done = stepscope("record", "-r", "500", "-o", out, "--", python, WORKLOADS / "spin.py",
+                     "--seconds", "1.2")
     rows = folded(out)
-    spun = [row for row in rows if any(frame.startswith("main (") for frame in row[0])]
-    assert 0.55 < share(spun, "hot") < 0.92, rows  # 75 % of its time; the start may take longer
+    spun = [row for row in rows if any(re.match(r"main \(.*spin\.py:", frame) for frame in row[0])]
+    assert 0.6 < share(spun, "hot") < 0.9, spun  # 75 % of its time
     assert {"main", "hot", "warm"} <= functions(rows)
     assert sum(count for _, count in rows) > 200
     assert done.stdout == ""
@@ -56,7 +57,7 @@ def test_hot_function_is_found_in_proportion(stepscope, python, tmp_path):
 
 
 def test_native_is_the_default_and_named_after_the_program(stepscope, python, tmp_path):
-    stepscope("record", "--", python, WORKLOADS / "spin.py", "--seconds", "0.5", cwd=tmp_path)
+    stepscope("record", "--", python, WORKLOADS / "spin.py", "--seconds", "0.2", cwd=tmp_path)
     files = list(tmp_path.iterdir())
     assert len(files) == 1 and files[0].name.startswith("spin-"), files
     assert files[0].suffix == ".pftrace"
@@ -70,7 +71,7 @@ def test_native_is_the_default_and_named_after_the_program(stepscope, python, tm
 def test_formats_by_ending_and_by_name(stepscope, python, tmp_path, name, fmt):
     out = tmp_path / name
     stepscope("record", "-o", out, *(["-f", fmt] if fmt else []), "--", python,
-              WORKLOADS / "spin.py", "--seconds", "0.5")
+              WORKLOADS / "spin.py", "--seconds", "0.2")
     text = out.read_text()
     assert "hot" in text
     if name.endswith(".json"):
@@ -183,22 +184,40 @@ def test_every_kind_of_child_is_recorded(stepscope, python, tmp_path):
 
 
 def test_a_thread_that_gets_its_name_late_has_it(stepscope, python, tmp_path):
+    """Once it was sampled without one."""
     out = tmp_path / "t.pftrace"
-    code = ("import _thread, threading, time\n"
+    code = ("import _thread, sys, threading\n"
             "def work():\n"
-            "    time.sleep(0.6)\n"
+            "    print('ready', flush=True)\n"
+            "    sys.stdin.readline()\n"
             "    threading.current_thread().name = 'named' + ' late'\n"
-            "    time.sleep(1.5)\n"
+            "    sys.stdin.readline()\n"
+            "    done.release()\n"
+            "done = _thread.allocate_lock()\n"
+            "done.acquire()\n"
             "_thread.start_new_thread(work, ())\n"
-            "time.sleep(2.5)")
-    stepscope("record", "-o", out, "--", python, "-c", code)
-    assert '"named late"' in json.dumps(info(stepscope, out))
+            "done.acquire()")
+
+    def names():
+        return [thread["name"] for process in info(stepscope, out, status=None)["processes"]
+                for thread in process["threads"] if thread["samples"] > 0]
+
+    with subprocess.Popen([stepscope, "record", "-q", "-o", out, "--", python, "-c", code], text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        assert run.stdout.readline() == "ready\n"
+        until(lambda: len(names()) == 2, "samples of both", pause=0.05)
+        assert "named late" not in names()
+        run.stdin.write("go on\n")
+        run.stdin.flush()
+        until(lambda: "named late" in names(), "its name", pause=0.05)
+        run.communicate("end\n")
+    assert run.returncode == 0 and len(names()) == 2 and "named late" in names()
 
 
 def test_short_children_are_counted_and_named(stepscope, python, tmp_path):
     out = tmp_path / "t.pftrace"
     code = ("import subprocess\n"
-            "for i in range(1000): subprocess.run(['/bin/true'])")
+            "for i in range(300): subprocess.run(['/bin/true'])")
     stepscope("record", "-o", out, "--", python, "-c", code, timeout=120)
     facts = info(stepscope, out)
     text = json.dumps(facts)
@@ -207,8 +226,8 @@ def test_short_children_are_counted_and_named(stepscope, python, tmp_path):
         pytest.skip("the kernel does not report forks here: perf events are not allowed")
     # between fork and exec a child is a copy of the Python that made it, and may be sampled as such
     sampled = sum(p["samples"] > 0 for p in facts["processes"]) - 1
-    assert short + sampled >= 1000, facts["counts"]
-    assert short > 500
+    assert short + sampled >= 300, facts["counts"]
+    assert short > 150
     assert '"true"' in text
 
 
@@ -233,7 +252,7 @@ def test_attach_to_a_running_process(stepscope, target, tmp_path):
         target.ready()
         target.do("spin")
         out = tmp_path / "t.txt"
-        stepscope("record", "-p", attached.pid, "-d", "1", "-r", "200", "-o", out)
+        stepscope("record", "-p", attached.pid, "-d", "0.5", "-r", "200", "-o", out)
         assert attached.poll() is None
         rows = folded(out)
         assert rows and all(any("spin (" in frame for frame in frames) for frames, _ in rows)
@@ -315,7 +334,7 @@ def test_a_parked_thread_is_seen_when_it_wakes(stepscope, python, tmp_path):
         "threads.append(threading.Thread(target=sleeper, name='bursty'))\n"
         "[t.start() for t in threads]\n"
         "start = time.perf_counter()\n"
-        "time.sleep(6)\n"
+        "time.sleep(3)\n"
         "print(100 * spent / (time.perf_counter() - start))\n"
         "stop.set()\n")
     out = tmp_path / "t.pftrace"
@@ -334,7 +353,7 @@ def test_a_parked_thread_is_seen_when_it_wakes(stepscope, python, tmp_path):
 def test_ranks_are_distinguished(stepscope, python, tmp_path):
     out = tmp_path / "t.pftrace"
     code = ("import os, subprocess, sys\n"
-            "kids = [subprocess.Popen([sys.executable, sys.argv[1], '--seconds', '0.7'],"
+            "kids = [subprocess.Popen([sys.executable, sys.argv[1], '--seconds', '0.3'],"
             " env={**os.environ, 'RANK': str(r), 'WORLD_SIZE': '2'}) for r in range(2)]\n"
             "[k.wait() for k in kids]")
     stepscope("record", "-o", out, "--", python, "-c", code, WORKLOADS / "spin.py")
@@ -365,7 +384,7 @@ def test_reused_code_objects_keep_no_old_names(stepscope, python, tmp_path):
     script.write_text(
         "import time\n"
         "SOURCE = '''def made_%02d():\n"
-        "    end = time.process_time() + 0.4\n"
+        "    end = time.process_time() + 0.1\n"
         "    while time.process_time() < end: sum(range(300))\n"
         "'''\n"
         "for i in range(10):\n"
@@ -374,7 +393,7 @@ def test_reused_code_objects_keep_no_old_names(stepscope, python, tmp_path):
         "    space['made_%02d' % i]()\n"
         "    del space\n")
     out = tmp_path / "t.pftrace"
-    stepscope("record", "-r", "200", "-o", out, "--", python, script)
+    stepscope("record", "-r", "500", "-o", out, "--", python, script)
     table = stepscope("report", out, "--by", "function", "--format", "csv", "--num-rows", "all").stdout
     shares = {row["name"]: float(row["total_percent"]) for row in csv.DictReader(io.StringIO(table))}
     made = [shares.get(f"made_{i:02d}", 0) for i in range(10)]

@@ -23,7 +23,7 @@ def test_every_interpreter_is_recorded(stepscope, interpreters, tmp_path):
     for number, interpreter in enumerate(interpreters):
         out = tmp_path / f"{number}.pftrace"
         stepscope("record", "-r", "200", "-o", out, "--", interpreter, WORKLOADS / "spin.py",
-                  "--seconds", "1.5")
+                  "--seconds", "1")
         table = json.loads(stepscope("report", out, "--by", "function", "--num-rows", "all",
                                      "--format", "json").stdout)
         facts = json.loads(stepscope("info", out, "--format", "json").stdout)["files"][0]
