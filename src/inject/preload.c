@@ -6,7 +6,8 @@
  *
  * It depends on no library, so that any process can load it: it calls the C library of the process,
  * of any version and vendor. An audit hook is the only extension that Python accepts before it
- * starts: no path changes, and isolated mode (-I) and a missing site module (-S) do not matter.
+ * starts: no path changes, and isolated mode (-I) and a missing site module (-S) do not matter. The
+ * folder of that sitecustomize is in PYTHONPATH for other processes: it leaves sys.path again.
  */
 #include <stdatomic.h>
 #include <stddef.h>
@@ -27,6 +28,9 @@ typedef int (*audit_hook)(const char *event, void *arguments, void *data);
 static void *(*tuple_item)(void *tuple, ptrdiff_t index);
 static const char *(*utf8)(void *text);
 static void (*clear_error)(void);
+static ptrdiff_t (*list_size)(void *list);
+static void *(*list_item)(void *list, ptrdiff_t index);
+static int (*replace_slice)(void *list, ptrdiff_t low, ptrdiff_t high, void *with);
 
 /* libstepscope's callback, set at the first import of torch. 1: it needs no more events. */
 static int (*on_event)(const char *import);
@@ -108,18 +112,47 @@ static void add_early(int (*add_audit_hook)(audit_hook, void *), audit_hook hook
 
 /* --- events ----------------------------------------------------------------------------------- */
 
+/* The arguments of the event "import": module, file, sys.path, sys.meta_path, sys.path_hooks. */
+enum { IMPORT_MODULE = 0, IMPORT_PATH = 2 };
+
 /* The imported module; NULL: another event, or not a text. */
 static const char *import_of(const char *event, void *arguments)
 {
     if (!is_same(event, "import")) {
         return NULL;
     }
-    void *module = tuple_item(arguments, 0);
+    void *module = tuple_item(arguments, IMPORT_MODULE);
     const char *name = module != NULL ? utf8(module) : NULL;
     if (name == NULL) {
         clear_error();
     }
     return name;
+}
+
+/* Takes our folder out of the sys.path that Python starts with, before anything is searched in it. */
+static void clean_path(void *arguments)
+{
+    static _Atomic int is_clean;
+    const char *folder = getenv("STEPSCOPE_PYTHONPATH");
+    if (folder == NULL || list_size == NULL || list_item == NULL || replace_slice == NULL ||
+        atomic_load_explicit(&is_clean, memory_order_relaxed) != 0) {
+        return;
+    }
+    void *path = tuple_item(arguments, IMPORT_PATH);
+    ptrdiff_t count = path != NULL ? list_size(path) : -1;
+    for (ptrdiff_t i = count - 1; i >= 0; i--) {
+        void *entry_of_path = list_item(path, i);
+        const char *text = entry_of_path != NULL ? utf8(entry_of_path) : NULL;
+        if (text == NULL) {
+            clear_error();
+        } else if (is_same(text, folder) && replace_slice(path, i, i + 1, NULL) != 0) {
+            clear_error();
+        }
+    }
+    if (count < 0) { /* there is none yet */
+        clear_error();
+    }
+    atomic_store_explicit(&is_clean, count > 0, memory_order_relaxed);
 }
 
 static int is_torch(const char *module)
@@ -215,6 +248,9 @@ static int hook(const char *event, void *arguments, void *data)
         return 0;
     }
     const char *module = import_of(event, arguments);
+    if (module != NULL) {
+        clean_path(arguments);
+    }
     if (module != NULL && has_stand_in(module)) {
         stand_in(module);
     }
@@ -246,6 +282,9 @@ __attribute__((constructor)) static void on_load(void)
     *(void **)&tuple_item = dlsym(NULL, "PyTuple_GetItem");
     *(void **)&utf8 = dlsym(NULL, "PyUnicode_AsUTF8");
     *(void **)&clear_error = dlsym(NULL, "PyErr_Clear");
+    *(void **)&list_size = dlsym(NULL, "PyList_Size");
+    *(void **)&list_item = dlsym(NULL, "PyList_GetItem");
+    *(void **)&replace_slice = dlsym(NULL, "PyList_SetSlice");
     if (add_audit_hook != NULL && tuple_item != NULL && utf8 != NULL && clear_error != NULL &&
         getenv("STEPSCOPE_LIBRARY") != NULL) {
         if (is_initialized != NULL && is_initialized() != 0) {

@@ -138,7 +138,7 @@ def test_the_program_is_not_touched(stepscope, tmp_path):
                      "STEPSCOPE_TORCH", "STEPSCOPE_GPU", "CUDA_INJECTION64_PATH", "LD_PRELOAD",
                      "ASAN_OPTIONS", "GLIBC_TUNABLES", "INTEL_LIBITTNOTIFY64",
                      "NVTX_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN", "ROCP_TOOL_LIBRARIES",
-                     *({"PYTHONPATH"} - set(plain["env"]))}
+                     "STEPSCOPE_PYTHONPATH", *({"PYTHONPATH"} - set(plain["env"]))}
     assert handed["env"]["STEPSCOPE_RECORDING"] == str(trace)
 
 

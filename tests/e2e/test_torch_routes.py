@@ -362,6 +362,24 @@ def test_the_sitecustomize_of_others(stepscope, python, tmp_path, custom, lost):
         assert str(folders[1] / "sitecustomize.py") in alone.stdout
 
 
+PATHS = ("import sys, os\nprint(sys.path, sorted(sys.path_importer_cache), sorted(sys.modules), flush=True)\n"
+         "os.path.exists(sys.argv[1]) and os.execv(sys.executable, [sys.executable, *sys.argv[1:]])\n")
+
+
+@pytest.mark.parametrize("flags", [[], ["-S"], ["-E"], ["-I", "-S"], ["-X", "dev", "-S"]],
+                         ids=lambda flags: " ".join(flags) or "none")
+def test_the_path_of_a_python_is_as_without(stepscope, python, tmp_path, flags):
+    """Also of one that it starts, without a site module, and with a path of the user's own."""
+    program = tmp_path / "program.py"
+    program.write_text(PATHS)
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": f"{tmp_path}:/no/such"}
+    command = [python, *flags, program, program, ""]
+    alone = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    done = stepscope("record", "-q", "-o", tmp_path / "t.pftrace", "--", *command, env=env)
+    assert done.stdout == alone.stdout
+    assert done.stdout.count("\n") == 2
+
+
 def test_a_sitecustomize_in_an_archive(stepscope, python, tmp_path):
     with zipfile.ZipFile(tmp_path / "packages.zip", "w") as archive:
         archive.writestr("sitecustomize.py", "said = 1\n")
