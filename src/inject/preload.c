@@ -129,7 +129,8 @@ static const char *import_of(const char *event, void *arguments)
     return name;
 }
 
-/* Takes our folder out of the sys.path that Python starts with, before anything is searched in it. */
+/* Takes our folder out of the sys.path that Python starts with, before anything is searched in it.
+ */
 static void clean_path(void *arguments)
 {
     static _Atomic int is_clean;

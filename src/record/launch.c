@@ -83,6 +83,13 @@ static void add_to_list(const struct ss_child_env *row, const char *value, const
 static void set_environment(const struct ss_record_options *options,
                             const struct ss_program_environment *values)
 {
+    const char *outer = getenv("STEPSCOPE_RECORDING");
+    if (outer != NULL) {
+        ss_log(SS_WARN, "record",
+               "the recording %s already has this program: annotations, steps and operators go "
+               "there, samples and metrics are in both; record it once for one complete recording",
+               outer);
+    }
     for (size_t i = 0; i < ss_child_env_count; i++) {
         const struct ss_child_env *row = &ss_child_env_table[i];
         bool is_text = row->value[0] != '%';
@@ -95,7 +102,7 @@ static void set_environment(const struct ss_record_options *options,
             add_to_list(row, value, present);
         } else if (present == NULL || row->separator != 0) {
             setenv(row->name, value, 1);
-        } else if (row->injected == NULL || !ss_runtime_library_is(present)) {
+        } else if (row->injected == NULL ? outer == NULL : !ss_runtime_library_is(present)) {
             ss_log(SS_WARN, "record", "%s is set already (%s) and is left as it is", row->name,
                    present);
         }

@@ -142,6 +142,15 @@ def test_the_program_is_not_touched(stepscope, tmp_path):
     assert handed["env"]["STEPSCOPE_RECORDING"] == str(trace)
 
 
+def test_a_recording_in_a_recording_says_where_annotations_go(stepscope, tmp_path):
+    """In one line, not in one for each variable."""
+    outer, inner = tmp_path / "outer.pftrace", tmp_path / "inner.pftrace"
+    done = stepscope("record", "-q", "-o", outer, "--", stepscope.path, "record", "-q", "-o", inner,
+                     "--", "true")
+    [line] = [line for line in done.stderr.splitlines() if "no samples" not in line]
+    assert f"the recording {outer} already has this program: annotations" in line
+
+
 def test_stdin_and_stdout_are_the_programs(stepscope, tmp_path):
     done = stepscope("record", "-q", "-o", tmp_path / "t.pftrace", "--", "cat", input="through\n")
     assert done.stdout == "through\n"
