@@ -11,6 +11,7 @@
 #include "annot/process_inside.h"
 #include "annot/stamp.h"
 #include "base/env.h"
+#include "ring/page_guard.h"
 
 enum { MAX_EXECS = 10000 };
 
@@ -245,6 +246,8 @@ static bool map_header(int fd, const struct ss_ring_header *filled)
              fd, 0) == MAP_FAILED) {
         return false;
     }
+    ss_page_guard_remove(ss_process_header); /* a child's is at its parent's address */
+    ss_page_guard_add(ss_process_header, SS_RING_PAGE_BYTES);
     ss_process_state->device = stat.st_dev;
     ss_process_state->inode = stat.st_ino;
     ss_process_state->file_end = SS_RING_SEGMENTS_AT;

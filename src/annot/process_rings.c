@@ -5,6 +5,7 @@
 
 #include "annot/names.h"
 #include "annot/process_inside.h"
+#include "ring/page_guard.h"
 
 enum { MIN_FALLBACK_SLOTS_LOG2 = 10 };
 
@@ -23,6 +24,7 @@ static bool map_directory(int fd)
     if (memory == MAP_FAILED) {
         return false;
     }
+    ss_page_guard_add(memory, SS_RING_SEGMENTS_AT);
     ss_process_state->directory = memory;
     return true;
 }
@@ -85,6 +87,7 @@ static struct ss_ring_thread *add_segment(int fd, uint32_t slots_log2)
     if (memory == MAP_FAILED) {
         return NULL;
     }
+    ss_page_guard_add(memory, bytes);
     uint32_t number = ss_process_state->ring_count++;
     ss_process_state->rings[number] = memory;
     ss_process_state->ring_slots_log2[number] = (uint8_t)slots_log2;

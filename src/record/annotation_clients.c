@@ -126,6 +126,20 @@ static void note_unbuffered(struct ss_record_client *client, uint64_t now_ns)
     ss_annotations_note(client->annotations, client->process_ref, "annotations-lost", text, now_ns);
 }
 
+static void note_truncated(struct ss_record_client *client, uint64_t now_ns)
+{
+    char text[160];
+    if (ss_ring_file_lost_pages(client->file)) {
+        snprintf(text, sizeof text,
+                 "another program truncated the ring file of process %d: its annotations, steps "
+                 "and operators since then are lost",
+                 (int)client->pid);
+        ss_annotations_note(client->annotations, client->process_ref, "annotations-lost", text,
+                            now_ns);
+        ss_log(SS_WARN, "record", "%s", text);
+    }
+}
+
 /* The rings that no process writes any more, and the notifications that none reads. */
 static void remove_files(struct ss_record_client *client)
 {
@@ -191,6 +205,7 @@ void ss_client_end(struct ss_record_client *client, uint64_t now_ns, bool is_dea
     ss_client_write_counts(client, now_ns);
     note_problems(client, now_ns);
     note_unbuffered(client, now_ns);
+    note_truncated(client, now_ns);
     ss_client_add_windows(client, &client->annotations->ended);
     if (ss_annotations_client(client->annotations, client->process_ref) == client) {
         ss_pages_drop(&client->annotations->by_process, client->process_ref);

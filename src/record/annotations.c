@@ -18,6 +18,7 @@
 #include "record/process_table.h"
 #include "record/ring_directory.h"
 #include "record/torch_profiles.h"
+#include "ring/page_guard.h"
 #include "ring/sealed.h"
 #include "source/annot.h"
 
@@ -257,38 +258,55 @@ void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint
     }
 }
 
+/* Another program changed the page that programs read as they start, and in which they count. */
+static void note_changed_page(struct ss_record_annotations *annotations, const char *change,
+                              uint64_t now_ns)
+{
+    char text[SS_ANNOTATIONS_REASON_BYTES + 160];
+    snprintf(text, sizeof text,
+             "annotations may be missing, and of how many processes is not known: the recorder's "
+             "page of %.150s was %s by another program",
+             annotations->directory.path, change);
+    ss_annotations_note(annotations, 0, "annotations-lost", text, now_ns);
+    ss_log(SS_WARN, "record", "%s", text);
+}
+
 static void note_lost_processes(struct ss_record_annotations *annotations, uint32_t count,
                                 const char *why, uint64_t now_ns)
 {
-    enum { MOST_PROCESSES = 1 << 22 }; /* pids that Linux can give at once */
     char text[SS_ANNOTATIONS_REASON_BYTES + 160];
     if (count > 0) {
-        if (count > MOST_PROCESSES) {
-            snprintf(text, sizeof text,
-                     "annotations may be missing, and of how many processes is not known: the "
-                     "recorder's page of %.150s was overwritten by another program",
-                     annotations->directory.path);
-        } else {
-            snprintf(text, sizeof text,
-                     "the annotations of %u %s are missing: %s, or open files, memory or file "
-                     "sizes are limited (ulimit)",
-                     count, count == 1 ? "process" : "processes", why);
-        }
+        snprintf(text, sizeof text,
+                 "the annotations of %u %s are missing: %s, or open files, memory or file sizes "
+                 "are limited (ulimit)",
+                 count, count == 1 ? "process" : "processes", why);
         ss_annotations_note(annotations, 0, "annotations-lost", text, now_ns);
         ss_log(SS_WARN, "record", "%s", text);
+    }
+}
+
+/* Processes without a ring file. */
+static void note_unbuffered(struct ss_record_annotations *annotations, uint64_t now_ns)
+{
+    enum { MOST_PROCESSES = 1 << 22 }; /* pids that Linux can give at once */
+    char why[SS_ANNOTATIONS_REASON_BYTES];
+    uint32_t count = atomic_load(&annotations->directory.page->unbuffered_processes);
+    if (ss_page_guard_lost_pages(annotations->directory.page) > 0) {
+        note_changed_page(annotations, "truncated", now_ns);
+    } else if (count > MOST_PROCESSES) {
+        note_changed_page(annotations, "overwritten", now_ns);
+    } else {
+        snprintf(why, sizeof why, "%.150s is full", annotations->directory.path);
+        note_lost_processes(annotations, count, why, now_ns);
     }
 }
 
 /* Processes without a ring file, and ring files that the recorder could not open. */
 static void note_missing(struct ss_record_annotations *annotations, uint64_t now_ns)
 {
-    char why[SS_ANNOTATIONS_REASON_BYTES];
     uint32_t unreadable = annotations->unreadable_before;
     if (annotations->directory.page != NULL) {
-        snprintf(why, sizeof why, "%.150s is full", annotations->directory.path);
-        note_lost_processes(annotations,
-                            atomic_load(&annotations->directory.page->unbuffered_processes), why,
-                            now_ns);
+        note_unbuffered(annotations, now_ns);
     }
     for (size_t i = 0; i < annotations->clients.count; i++) {
         const struct ss_record_client *client = annotations->clients.data[i];

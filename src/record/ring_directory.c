@@ -17,6 +17,7 @@
 #include "platform/maps.h"
 #include "platform/procfs.h"
 #include "ring/folder.h"
+#include "ring/page_guard.h"
 #include "ring/sealed.h"
 #include "source/ring_file.h"
 
@@ -163,6 +164,7 @@ static int create_page(struct ss_ring_directory *directory, uint64_t now_ns)
         return error;
     }
     close(fd);
+    ss_page_guard_add(page, SS_RING_PAGE_BYTES);
     directory->page = page;
     struct ss_ring_request request = ss_ring_directory_request(directory, now_ns);
     atomic_store(&directory->page->mode, (uint32_t)request.mode);
@@ -253,6 +255,7 @@ bool ss_ring_directory_create(struct ss_ring_directory *directory, enum ss_ring_
 void ss_ring_directory_remove(struct ss_ring_directory *directory)
 {
     if (directory->page != NULL) {
+        ss_page_guard_remove(directory->page);
         munmap(directory->page, SS_RING_PAGE_BYTES);
         directory->page = NULL;
         remove_directory(directory->path);

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "ring/device_ring.h"
 #include "ring/folder.h"
+#include "ring/page_guard.h"
 
 struct range {
     char *start;
@@ -28,53 +29,13 @@ struct ss_ring_file {
     char path[SS_RING_PATH_BYTES + 64];
 };
 
-/* --- truncated pages ----------------------------------------------------------------------- */
-
-/* Read by the signal handler, which runs on this thread, only during accesses to ring memory. */
-static struct ss_vec_of(struct range) guarded;
-static struct sigaction before;
-
-static void on_bus_error(int number, siginfo_t *info, void *context)
+/* A blocked SIGBUS kills at once: the guard of pages needs it. */
+static void unblock_bus_errors(void)
 {
-    (void)context;
-    char *address = info->si_addr;
-    for (size_t i = 0; info->si_code > 0 && i < guarded.count; i++) {
-        const struct range *range = &guarded.data[i];
-        if (address >= range->start && address < range->start + range->bytes) {
-            char *page = range->start + ((size_t)(address - range->start) & ~(size_t)4095);
-            if (mmap(page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-                     -1, 0) != MAP_FAILED) {
-                return;
-            }
-        }
-    }
-    sigaction(number, &before, NULL); /* not ours: the fault repeats under the previous action */
-}
-
-/* NOLINTNEXTLINE(readability-non-const-parameter): stored; the handler remaps it */
-static void guard(char *start, size_t bytes)
-{
-    struct sigaction now;
-    if (sigaction(SIGBUS, NULL, &now) == 0 && now.sa_sigaction != on_bus_error) {
-        struct sigaction action = {.sa_sigaction = on_bus_error,
-                                   .sa_flags = SA_SIGINFO | SA_ONSTACK};
-        sigset_t set;
-        sigaction(SIGBUS, &action, &before);
-        sigemptyset(&set);
-        sigaddset(&set, SIGBUS);
-        pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* a blocked SIGBUS kills at once */
-    }
-    ss_vec_push(&guarded, (struct range){start, bytes});
-}
-
-static void unguard(const char *start)
-{
-    for (size_t i = 0; i < guarded.count; i++) {
-        if (guarded.data[i].start == start) {
-            guarded.data[i] = guarded.data[--guarded.count];
-            return;
-        }
-    }
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGBUS);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 /* --- the file ------------------------------------------------------------------------------ */
@@ -103,7 +64,8 @@ enum ss_status ss_ring_file_open(const char *path, struct ss_ring_file **file, s
     (*file)->front = front;
     (*file)->mapped_bytes = SS_RING_PAGE_BYTES;
     snprintf((*file)->path, sizeof(*file)->path, "%s", path);
-    guard(front, SS_RING_SEGMENTS_AT);
+    unblock_bus_errors();
+    ss_page_guard_add(front, SS_RING_SEGMENTS_AT);
     return SS_OK;
 }
 
@@ -113,15 +75,12 @@ void ss_ring_file_close(struct ss_ring_file *file)
         return;
     }
     for (size_t i = 0; i < file->segments.count; i++) {
-        unguard(file->segments.data[i].start);
+        ss_page_guard_remove(file->segments.data[i].start);
         munmap(file->segments.data[i].start, file->segments.data[i].bytes);
     }
     ss_vec_fini(&file->segments);
-    unguard(file->front);
+    ss_page_guard_remove(file->front);
     munmap(file->front, SS_RING_SEGMENTS_AT);
-    if (guarded.count == 0) {
-        ss_vec_fini(&guarded);
-    }
     close(file->fd);
     ss_free(file);
 }
@@ -142,7 +101,7 @@ static void *map(void *context, uint64_t offset, size_t bytes)
         return NULL;
     }
     ss_vec_push(&file->segments, (struct range){segment, bytes});
-    guard(segment, bytes);
+    ss_page_guard_add(segment, bytes);
     file->mapped_bytes += bytes;
     return segment;
 }
@@ -150,6 +109,15 @@ static void *map(void *context, uint64_t offset, size_t bytes)
 struct ss_ring_memory ss_ring_file_memory(struct ss_ring_file *file)
 {
     return (struct ss_ring_memory){file, map};
+}
+
+bool ss_ring_file_lost_pages(const struct ss_ring_file *file)
+{
+    size_t lost = ss_page_guard_lost_pages(file->front);
+    for (size_t i = 0; i < file->segments.count; i++) {
+        lost += ss_page_guard_lost_pages(file->segments.data[i].start);
+    }
+    return lost > 0;
 }
 
 const char *ss_ring_file_path(const struct ss_ring_file *file)

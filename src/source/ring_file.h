@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The mapped ring file of a program. The program may truncate the file at any time: a SIGBUS
- * handler, for these mappings only, then replaces a missing page by a zero page; otherwise the
- * access would kill the recorder.
+ * The mapped ring file of a program. The program may truncate the file at any time: a missing page
+ * then reads as zeros (ring/page_guard.h).
  *
  * Owned by the recorder's thread.
  */
@@ -21,6 +20,8 @@ enum ss_status ss_ring_file_open(const char *path, struct ss_ring_file **file,
                                  struct ss_error *err);
 void ss_ring_file_close(struct ss_ring_file *file); /* close the consumer first */
 struct ss_ring_memory ss_ring_file_memory(struct ss_ring_file *file);
+/* Whether a page was missing when it was read: what the program writes there is lost. */
+bool ss_ring_file_lost_pages(const struct ss_ring_file *file);
 const char *ss_ring_file_path(const struct ss_ring_file *file);
 size_t ss_ring_file_mapped_bytes(const struct ss_ring_file *file);
 

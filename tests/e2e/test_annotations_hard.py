@@ -291,6 +291,43 @@ def test_program_scribbles_over_its_rings(stepscope, tools, package, tmp_path): 
         scribble(stepscope.path, tools, package, tmp_path, seed, 1)
 
 
+TRUNCATED = """
+import os, sys, threading
+import stepscope
+def work(count):
+    for _ in range(count):
+        with stepscope.annotate('work'): pass
+work(10)
+rings = {line.split()[-1] for line in open('/proc/self/maps') if line.rstrip().endswith('.ring')}
+folder = os.environ['STEPSCOPE_RINGS']
+for path in {'ring': rings, 'page': [os.path.join(folder, 'recorder')]}[sys.argv[1]]:
+    os.truncate(path, 0)
+work(1000)
+thread = threading.Thread(target=work, args=(1000,))
+thread.start()
+thread.join()
+if os.fork() == 0:
+    work(10)
+    os._exit(0)
+print(os.wait()[1], flush=True)
+os.kill(os.getpid(), 7)
+"""
+
+
+@pytest.mark.parametrize("file, words", [
+    ("ring", "another program truncated the ring file of process"),
+    ("page", "the recorder's page of"),
+])
+def test_a_truncated_file_kills_no_process(stepscope, package, tmp_path, file, words):  # noqa: F811
+    """What is lost is said; a bus error that is the program's own ends it."""
+    path = tmp_path / "t.pftrace"
+    done = stepscope("record", "-q", "-o", path, "--", os.path.realpath(sys.executable), "-c",
+                     TRUNCATED, file, status=None, env={**os.environ, "PYTHONPATH": str(package)})
+    assert (done.stdout, done.returncode) == ("0\n", -signal.SIGBUS), done.stderr
+    assert words in done.stderr
+    assert words in stepscope("info", path).stdout
+
+
 @pytest.mark.long
 def test_program_scribbles_for_long(stepscope, tools, package, tmp_path):  # noqa: F811
     """The recorder under AddressSanitizer, where it was built."""

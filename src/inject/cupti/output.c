@@ -11,6 +11,7 @@
 #include "annot/process.h"
 #include "base/alloc.h"
 #include "inject/cupti/texts.h"
+#include "ring/page_guard.h"
 
 enum { WAIT_NS = 500000, NAME_SLOTS = 8192, MOST_NAME_BYTES = 16 << 10 };
 
@@ -39,6 +40,7 @@ bool ss_cupti_output_open(struct ss_cupti_output *output, enum ss_device_interfa
     } else {
         *output = (struct ss_cupti_output){.is_patient = true,
                                            .names = ss_alloc_zero(1, sizeof *output->names)};
+        ss_page_guard_add(memory, bytes);
         ((struct ss_device_ring_header *)memory)->interface_version = version;
         ((struct ss_device_ring_header *)memory)->interface = interface;
         ss_device_producer_init(&output->ring, memory, SS_DEVICE_RING_LOG2,

@@ -19,6 +19,7 @@
 #include <stepscope/stepscope.h>
 
 #include "platform/procfs.h"
+#include "ring/page_guard.h"
 
 static int setup(void **state)
 {
@@ -404,10 +405,20 @@ static void test_records_survive_a_kill(void **state)
     close(ready[1]);
 }
 
+static struct sigaction guard_action; /* cmocka replaces it before each test */
+
+static void set_up_guard(void)
+{
+    static char page[1];
+    ss_page_guard_add(page, sizeof page);
+    sigaction(SIGBUS, NULL, &guard_action);
+}
+
 /* A program that cuts its own file harms itself alone. */
 static void test_file_cut_under_the_recorder(void **state)
 {
     (void)state;
+    sigaction(SIGBUS, &guard_action, NULL);
     pid_t pid = fork();
     if (pid == 0) {
         make_pairs(&late_name);
@@ -522,6 +533,7 @@ int main(int argc, char **argv)
     if (own_recorder_begin(argv) != 0) {
         return 1;
     }
+    set_up_guard();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_all_calls_arrive, setup, teardown),
         cmocka_unit_test(test_nothing_happens_without_a_recording),
