@@ -174,6 +174,8 @@ def hot():
     while time.monotonic() < end: sum(range(100))
 def dive(levels): return hot() if levels == 0 else dive(levels - 1)
 dive(int(sys.argv[1]))
+end = time.monotonic() + 0.2  # names count once a later check has confirmed them
+while time.monotonic() < end: pass
 """
 
 

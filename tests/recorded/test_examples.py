@@ -42,11 +42,11 @@ def test_the_line_that_draws_the_data_is_named(judged):
 def test_digits_are_learned_judged_and_saved(recordings, report_of, rows_of):
     recorded = recordings("examples_digits")
     epochs = re.findall(r"epoch \d+: loss [\d.]+, accuracy ([\d.]+) %, (\d+) steps", recorded.said)
-    assert [int(steps) for _, steps in epochs] == [25, 25]
+    assert [int(steps) for _, steps in epochs] == [15, 15]
     assert float(epochs[-1][0]) > 30  # guessing reads one in ten
-    assert report_of(recorded.trace)["training"]["steps"] == 50
+    assert report_of(recorded.trace)["training"]["steps"] == 30
     rows = rows_of(recorded.trace, "range")
     saves = [row for row in rows if row["domain"] == "torch.checkpoint"]
     assert sum(row["count"] for row in saves) == 2
     assert "evaluation" in {row["name"] for row in rows if row["kind"] == "phase"}
-    assert sum(row["count"] for row in rows if row["name"] == "Net") == 50 + 2
+    assert sum(row["count"] for row in rows if row["name"] == "Net") == 30 + 2

@@ -11,7 +11,7 @@ INPUTS = {}
 # Drawing a batch takes ten times as long as learning from it: four workers have much to do.
 SIZE = "--dim 32 --heads 4 --tokens 32 --values 8192 --samples 96 --steps 24"
 # Each number that leaves a gradient is an operator.
-NARROW = "--dim 16 --heads 2 --tokens 16 --values 6000 --samples 96 --steps 6"
+NARROW = "--dim 16 --heads 2 --tokens 16 --values 6000 --samples 96 --steps 5"
 SMALL = "--dim 16 --heads 2 --tokens 32 --values 64 --steps 24 --lengths 4 --backend aot_eager"
 VARIANTS = {
     "drawn": SIZE,
@@ -39,5 +39,5 @@ for _name, _words in VARIANTS.items():
     INPUTS[f"examples_{_name}"] = example(
         "attention/train.py", *_words.split(), **MORE.get(_name, {}))
 INPUTS["examples_digits"] = example(
-    "mnist/train.py", "--epochs", 2, "--samples", 1600, "--tests", 250, "--width", 8,
+    "mnist/train.py", "--epochs", 2, "--samples", 960, "--tests", 150, "--width", 8,
     "--checkpoint", "{run}/digits.pt", rate=10)
