@@ -24,6 +24,13 @@ def until(condition, what, seconds=HANGS_AFTER_S, pause=0.002):
     return value
 
 
+def prefer(pid=0):
+    """Where that is permitted, this process and what it starts come before all else that runs here: for
+    tests that judge shares of time."""
+    with contextlib.suppress(PermissionError, ProcessLookupError):
+        os.setpriority(os.PRIO_PROCESS, pid, -10)
+
+
 # --- a program that waits until its recording has what a test needs -------------------------------
 
 HOLD = "import sys; print('ready', flush=True); sys.stdin.readline()"

@@ -2,7 +2,6 @@
 """Stacks of a program that is not stopped, judged by what that program can have called, and against
 the same program stopped for every sample."""
 
-import contextlib
 import importlib.util
 import json
 import os
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from interpreters import Program, by_minor
+from target import prefer
 
 WORKLOADS = Path(__file__).resolve().parents[1] / "workloads"
 PYTHONS = by_minor()
@@ -29,12 +29,10 @@ def fixture_read_stacks(stepscope):
         pytest.skip("needs two cores: else the program stands still while it is read")
 
     def read(pid, mode, rate, samples):
-        """Where that is permitted, the program and its reader come before all else that runs here."""
         with subprocess.Popen([tool, str(pid), mode, str(rate), str(samples)], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reader:
-            with contextlib.suppress(PermissionError, ProcessLookupError):
-                for one in pid, reader.pid:
-                    os.setpriority(os.PRIO_PROCESS, one, -10)
+            prefer(pid)
+            prefer(reader.pid)
             out, err = reader.communicate(timeout=120)
         assert reader.returncode == 0, err
         return json.loads(out)
@@ -156,7 +154,7 @@ def test_a_suspended_greenlet_has_no_samples(stepscope, python, tmp_path, period
     trace = tmp_path / "t.pftrace"
     done = stepscope("record", "-q", "-r", "1000", "--no-torch", "-o", trace, "--", python,
                      WORKLOADS / "greenlets.py", str(period_ms / 1000), str(1200 // period_ms),
-                     env={"PYTHONPATH": packages})
+                     env={"PYTHONPATH": packages}, preexec_fn=prefer)
     rows = json.loads(stepscope("report", "--by", "function", "--num-rows", "all", "--format", "json",
                                 "--match", "greenlets.py", trace).stdout)["tables"][0]["rows"]
     samples = {row["name"]: row["self_samples"] for row in rows}
