@@ -8,7 +8,7 @@ from recording import Input
 INPUTS = {}
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 # Of each recording, its options.
-RECORDINGS = ({}, {"step_optimizer": "Adam"}, {"torch": False},
+RECORDINGS = ({"rate": 1}, {"step_optimizer": "Adam"}, {"torch": False},
               {"torch": True, "operators": "off", "module_depth": 0},
               {"step_optimizer": "SGD", "operators": "all", "module_depth": 2})
 INPUTS["profiler_torch_recordings"] = Input(
@@ -18,7 +18,7 @@ WINDOWS = """
 import sys, torch, stepscope
 net = torch.nn.Linear(16, 4)
 optimizer = torch.optim.SGD(net.parameters(), lr=.1)
-with stepscope.Profiler(schedule="wait=1,active=2,repeat=2", output_path=sys.argv[1],
+with stepscope.Profiler(schedule="wait=1,active=2,repeat=2", output_path=sys.argv[1], rate=1,
                         trace_file="{window}.pftrace", torch_profiler="shapes,stacks") as profiler:
     for _ in range(8):
         optimizer.zero_grad()
