@@ -167,8 +167,9 @@ def headers(wheel):
     return folder
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("wheel", WHEELS)
+# Each is downloaded.
+@pytest.mark.parametrize("wheel", [WHEELS[0], *(pytest.param(one, marks=pytest.mark.long)
+                                                for one in WHEELS[1:-1]), WHEELS[-1]])
 def test_each_version(tmp_path, wheel):
     include = headers(wheel)
     others = toolkits()[:1] or [headers(RUNTIME)]

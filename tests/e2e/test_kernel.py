@@ -3,21 +3,32 @@
 device for them."""
 
 import csv
+import functools
 import io
 import json
 
 import pytest
 
 
-@pytest.fixture
-def kernel(stepscope, monkeypatch):
-    """`stepscope kernel`, where there is a CUPTI that knows metrics."""
-    monkeypatch.delenv("STEPSCOPE_CUPTI", raising=False)
-    done = stepscope("kernel", "--sets", "--chip", "GH100", "--format", "csv", status=None)
-    if done.returncode == 4 and "no CUPTI was found" in done.stderr:
-        pytest.skip(done.stderr.strip())
-    assert done.returncode == 0, done.stderr
-    return lambda *arguments, **options: stepscope("kernel", *arguments, **options)
+@pytest.fixture(scope="module")
+def kernel(stepscope):
+    """`stepscope kernel`, where there is a CUPTI that knows metrics. It takes long to load: each answer is
+    made once."""
+    @functools.lru_cache(None)
+    def answer(*arguments):
+        return stepscope("kernel", *arguments, status=None)
+
+    def run(*arguments, status=0):
+        done = answer(*arguments)
+        assert done.returncode == status, done.stderr
+        return done
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("STEPSCOPE_CUPTI", raising=False)
+        done = answer("--sets", "--chip", "GH100")
+        if done.returncode == 4 and "no CUPTI was found" in done.stderr:
+            pytest.skip(done.stderr.strip())
+        yield run
 
 
 def sets_of(kernel, chip):
@@ -61,6 +72,8 @@ def test_list_of_metrics(kernel):
     assert len(by_name) > 2000 and {row["type"] for row in rows} == {"counter", "ratio", "throughput"}
     assert by_name["dram__bytes_read"]["type"] == "counter"
     assert "DRAM" in by_name["dram__bytes_read"]["meaning"]
+    sets = list(csv.DictReader(io.StringIO(kernel("--sets", "--chip", "GH100", "--format", "csv").stdout)))
+    assert {row["metric"] for row in sets} >= {"dram__bytes_read.sum", "lts__t_bytes.sum"}
     listed = json.loads(kernel("--list-metrics", "--chip", "GH100", "--format", "json").stdout)["metrics"]
     assert [one["metric"] for one in listed] == [row["metric"] for row in rows]
     text = kernel("--list-metrics", "--chip", "GH100").stdout

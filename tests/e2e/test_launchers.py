@@ -74,15 +74,14 @@ def test_torchrun_with_a_recorder_for_each_rank(stepscope, torch_python, tmp_pat
     assert ranks_of(found) == [0, 1, 2] and found["runs"][0]["launcher"] == "torchrun"
 
 
-@pytest.mark.parametrize("ranks, program", [
-    (2, [SPIN, "--seconds", "0.4"]),
-    pytest.param(4, [ROOT / "tests" / "workloads" / "torch_ranks.py"], marks=pytest.mark.long)])
-def test_a_recorder_for_all_ranks_of_torchrun(stepscope, torch_python, tmp_path, ranks, program):
-    """The launcher has no rank, its children have theirs; the four are a training with gloo."""
+@pytest.mark.long
+def test_a_recorder_for_all_ranks_of_torchrun(stepscope, torch_python, tmp_path):
+    """The launcher has no rank, its children have theirs: a training with gloo."""
+    ranks, program = 4, ROOT / "tests" / "workloads" / "torch_ranks.py"
     folder = tmp_path / "all.stepscope"
     run([stepscope, "record", "-o", folder, "--", torch_python, "-m", "torch.distributed.run",
          "--nproc-per-node", ranks, "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0",
-         *program], tmp_path)
+         program], tmp_path)
     trace, = (folder / "nodes").glob("*.pftrace")
     processes = info(stepscope, trace)["processes"]
     ranked = {one["rank"]: one for one in processes if one["rank"] is not None}
@@ -144,15 +143,13 @@ def bed():
 def test_two_nodes_of_slurm(stepscope, python, bed, tmp_path):
     """Ranks of two nodes with different host names and monotonic clocks, then a printed job."""
     (tmp_path / "job.sh").write_text(stepscope(
-        "record", "--print-job", "slurm", "--", python, SPIN, "--seconds", "0.4").stdout)
+        "record", "--print-job", "slurm", "--ranks", "local0", "--", python, SPIN, "--seconds", "0.4").stdout)
     done = bed(tmp_path, """
         srun -N2 -n4 "$STEPSCOPE" record -- "$PYTHON" "$SPIN" --seconds 0.6
-        srun -N2 -n4 "$STEPSCOPE" record --ranks local0 -o local.stepscope -- "$PYTHON" "$SPIN" --seconds 0.4
         sbatch --wait -N2 -n4 job.sh
         """, STEPSCOPE=str(stepscope), PYTHON=python, SPIN=str(SPIN))
-    lines = [line for line in done.stderr.splitlines() if "stepscope: wrote" in line]
-    assert len(lines) == 2 and "spin-1.0.stepscope: 4 of 4 ranks on 2 nodes" in lines[0]
-    assert "2 of 2 ranks (selected from 4) on 2 nodes" in lines[1]
+    line, = (line for line in done.stderr.splitlines() if "stepscope: wrote" in line)
+    assert "spin-1.0.stepscope: 4 of 4 ranks on 2 nodes" in line
     folder = tmp_path / "spin-1.0.stepscope"
     assert ranks_of(info(stepscope, folder)) == [0, 1, 2, 3]
     files = [info(stepscope, path) for path in sorted(folder.glob("ranks/*.pftrace"))]
@@ -164,7 +161,7 @@ def test_two_nodes_of_slurm(stepscope, python, bed, tmp_path):
     assert "4 of 4 ranks of run 1.0, started by srun" in report.stdout
     assert "from another time namespace than the first" in report.stderr
     out, = tmp_path.glob("spin-*.out")
-    assert "4 of 4 ranks on 2 nodes" in out.read_text() and "Hottest lines" in out.read_text()
+    assert "2 of 2 ranks (selected from 4) on 2 nodes" in out.read_text() and "Hottest lines" in out.read_text()
 
 
 # Both nodes are on this machine: shared memory would join ranks that real nodes cannot join.

@@ -42,5 +42,8 @@ def test_data_loader_workers_are_recorded(recordings, text_of, info_of, context)
 
 
 def test_torchrun_ranks_are_recorded(recordings, info_of):
-    assert roles(info_of(recordings("record_torch_torchrun").trace)) == [
-        ("launches", ""), ("trains", "rank 0"), ("trains", "rank 1")]
+    """The launcher has no rank, its children have theirs."""
+    found = info_of(recordings("record_torch_torchrun").trace)
+    assert roles(found) == [("launches", ""), ("trains", "rank 0"), ("trains", "rank 1")]
+    assert [(one["role"], one["rank"], one["local_rank"], one["world_size"]) for one in found["processes"]] == [
+        ("launches", None, None, None), ("trains", 0, 0, 2), ("trains", 1, 1, 2)]
