@@ -2,9 +2,11 @@
 """Recording under launchers of many ranks, and the folder of a run. Where a launcher is not
 installed, its variables are set by hand; with launchers: test_launchers.py."""
 
+import functools
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tarfile
@@ -28,17 +30,31 @@ def start(stepscope, environment, *arguments, **options):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
 
+def record_all(stepscope, python, folder, *arguments, ranks=range(4), seconds="0.1", **facts):
+    """Records ranks at the same time; returns what each printed on standard error."""
+    started = [start(stepscope, task(rank, **facts), *arguments, "--", python, WORKLOADS / "spin.py", "--seconds",
+                     seconds, cwd=folder) for rank in ranks]
+    printed = [one.communicate(timeout=120)[1] for one in started]
+    assert [one.returncode for one in started] == [0] * len(started), printed
+    return printed
+
+
 @pytest.fixture
 def run_all(stepscope, python, tmp_path):
-    """Records ranks at the same time; returns what each printed on standard error."""
-    def run(*arguments, ranks=range(4), seconds="0.4", env=None, **facts):
-        started = [start(stepscope, {**task(rank, **facts), **(env or {})}, *arguments, "--",
-                         python, WORKLOADS / "spin.py", "--seconds", seconds, cwd=tmp_path)
-                   for rank in ranks]
-        printed = [one.communicate(timeout=120)[1] for one in started]
-        assert [one.returncode for one in started] == [0] * len(started), printed
-        return printed
-    return run
+    return functools.partial(record_all, stepscope, python, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def four(stepscope, python, tmp_path_factory):
+    """The folder in which four ranks were recorded, and what each printed."""
+    folder = tmp_path_factory.mktemp("four")
+    return folder, record_all(stepscope, python, folder, seconds="0.4")
+
+
+@pytest.fixture
+def copy_of_four(four, tmp_path):
+    """A copy of their run, which a test may change."""
+    return shutil.copytree(four[0] / "spin-7.0.stepscope", tmp_path / "x.stepscope")
 
 
 def info(stepscope, path):
@@ -54,10 +70,10 @@ def files(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
-def test_ranks_record_into_one_folder_with_one_summary(stepscope, run_all, tmp_path):
-    printed = run_all()
-    folder = tmp_path / "spin-7.0.stepscope"
-    assert files(tmp_path) == ["spin-7.0.stepscope/" + name for name in (
+def test_ranks_record_into_one_folder_with_one_summary(stepscope, four, tmp_path):
+    place, printed = four
+    folder = place / "spin-7.0.stepscope"
+    assert files(place) == ["spin-7.0.stepscope/" + name for name in (
         [f"ranks/r0000{rank}.{ending}" for rank in range(4) for ending in ("json", "pftrace")]
         + ["run.json"])]
     assert [text.count("stepscope: wrote") for text in printed] == [1, 0, 0, 0]
@@ -71,7 +87,7 @@ def test_ranks_record_into_one_folder_with_one_summary(stepscope, run_all, tmp_p
     assert sorted(process["rank"] for process in found["processes"]) == [0, 1, 2, 3]
     whole = sum(json.loads(path.read_text())["samples"] for path in folder.glob("ranks/*.json"))
     assert found["tracks"]["samples"] == whole
-    text = stepscope("report", cwd=tmp_path).stdout  # the newest recording here
+    text = stepscope("report", cwd=place).stdout  # the newest recording here
     assert "4 of 4 ranks of run 7.0, started by srun" in text
     one = stepscope("info", folder / "ranks" / "r00002.pftrace").stdout
     assert "SLURM_PROCID" in one and "srun" in one
@@ -160,7 +176,7 @@ def test_selections(stepscope, run_all, tmp_path):
 
 
 def test_names_by_rank(stepscope, python, tmp_path):
-    spin = ["--", python, WORKLOADS / "spin.py", "--seconds", "0.3"]
+    spin = ["--", python, WORKLOADS / "spin.py", "--seconds", "0.1"]
     stepscope("record", "-o", tmp_path / "%j" / "r%r-of-%R-l%l-n%n-a%a.pftrace", *spin,
               env=task(3, SLURM_RESTART_COUNT="2"))
     assert files(tmp_path) == ["7/r3-of-4-l1-n1-a2.pftrace"]
@@ -176,7 +192,7 @@ def test_names_by_rank(stepscope, python, tmp_path):
 
 
 def test_large_runs_and_restarts_have_names_of_their_own(stepscope, python, tmp_path):
-    spin = ["--", python, WORKLOADS / "spin.py", "--seconds", "0.3"]
+    spin = ["--", python, WORKLOADS / "spin.py", "--seconds", "0.1"]
     torchrun = {"RANK": "1042", "WORLD_SIZE": "2048", "LOCAL_RANK": "2", "LOCAL_WORLD_SIZE": "8",
                 "GROUP_RANK": "130", "TORCHELASTIC_RUN_ID": "cd492c49-02a2-478b-b9fd-4ec06693caff"}
     for restart in ("0", "1"):
@@ -190,17 +206,17 @@ def test_large_runs_and_restarts_have_names_of_their_own(stepscope, python, tmp_
     assert run["missing_ranks"] == "0-1041, 1043-2047" and run["missing_rank_count"] == 2047
 
 
-def test_a_run_without_its_manifest_is_read(stepscope, run_all, tmp_path):
-    run_all("-o", tmp_path / "x.stepscope", ranks=range(2), size=2, nodes=1)
-    (tmp_path / "x.stepscope" / "run.json").unlink()
-    found = info(stepscope, tmp_path / "x.stepscope")
-    assert (found["runs"][0]["files"], found["runs"][0]["world_size"]) == (2, 2)
+def test_a_run_without_its_manifest_is_read(stepscope, copy_of_four):
+    (copy_of_four / "run.json").unlink()
+    found = info(stepscope, copy_of_four)
+    assert (found["runs"][0]["files"], found["runs"][0]["world_size"]) == (4, 4)
     assert found["state"] == "complete"
-    assert sorted(process["rank"] for process in found["processes"]) == [0, 1]
+    assert sorted(process["rank"] for process in found["processes"]) == [0, 1, 2, 3]
 
 
-def test_a_packed_run_is_read_like_its_folder(stepscope, run_all, tmp_path):
-    run_all("-o", tmp_path / "x.stepscope", ranks=(0, 1, 3))
+def test_a_packed_run_is_read_like_its_folder(stepscope, copy_of_four, tmp_path):
+    for path in copy_of_four.glob("ranks/r00002.*"):
+        path.unlink()
     env = {"TMPDIR": str(tmp_path / "tmp")}
     (tmp_path / "tmp").mkdir()
     for options, name in (("cf", "x.tar"), ("czf", "x.tgz")):
@@ -218,16 +234,15 @@ def test_a_packed_run_is_read_like_its_folder(stepscope, run_all, tmp_path):
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_a_packed_run_that_leads_elsewhere(stepscope, run_all, tmp_path):
+def test_a_packed_run_that_leads_elsewhere(stepscope, copy_of_four, tmp_path):
     """Members are named by what they are in a run, whatever their folders; a name that comes twice
     is refused, and nothing is left."""
-    run_all("-o", tmp_path / "x.stepscope", ranks=[0, 1], size=2, nodes=1)
     env = {"TMPDIR": str(tmp_path / "tmp")}
     (tmp_path / "tmp").mkdir()
     def packed(*names):
         with tarfile.open(tmp_path / "x.tar", "w") as tar:
             for i, name in enumerate(names):  # not the same file twice: that counts once
-                tar.add(tmp_path / "x.stepscope" / "ranks" / f"r0000{i // 2}.pftrace", name)
+                tar.add(copy_of_four / "ranks" / f"r0000{i // 2}.pftrace", name)
         return tmp_path / "x.tar"
     found = stepscope("info", packed("../../ranks/r00000.pftrace", "ranks/../../r00001.pftrace",
                                      "/etc/ranks/000/r00002.pftrace"), env=env).stdout
@@ -249,12 +264,12 @@ def test_two_writers_of_one_path_and_one_that_was_killed(stepscope, target, pyth
     os.kill(children(first.pid)[0], signal.SIGKILL)  # the recorder
     target.exit()
     first.communicate(timeout=60)
-    stepscope("record", "-q", "-o", out, "--", python, WORKLOADS / "spin.py", "--seconds", "0.3")
+    stepscope("record", "-q", "-o", out, "--", python, WORKLOADS / "spin.py", "--seconds", "0.1")
     assert info(stepscope, out)["state"] == "complete"
 
 
 def test_a_failed_rank_is_in_the_summary(stepscope, python, run_all, tmp_path):
-    code = "import sys, time; time.sleep(0.3); sys.exit(3)"
+    code = "import sys; sys.exit(3)"
     failing = start(stepscope, task(1, size=2, nodes=1), "-o", tmp_path / "f.stepscope", "--",
                     python, "-c", code)
     failing.communicate(timeout=60)

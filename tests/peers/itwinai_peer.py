@@ -12,10 +12,10 @@ MODULE = pathlib.Path("itwinai", "torch", "profiling", "py_spy_aggregation.py")
 VERSION = "0.4.2"
 
 
-def _install():
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check",
+def _install(*wanted):
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-compile",
            "--target", str(FOLDER)]
-    for packages in (["--no-deps", f"itwinai=={VERSION}"], ["pydantic"]):
+    for packages in wanted:
         done = subprocess.run([*pip, *packages], stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=300, check=False)
         if done.returncode != 0:
@@ -25,15 +25,18 @@ def _install():
 
 def load():
     """(module, "") or (None, why not)."""
-    if not (FOLDER / MODULE).exists() or not (FOLDER / "pydantic").exists():
+    if str(FOLDER) not in sys.path:
+        sys.path.append(str(FOLDER))
+    lacks = [] if (FOLDER / MODULE).exists() else [["--no-deps", f"itwinai=={VERSION}"]]
+    lacks += [] if importlib.util.find_spec("pydantic") else [["pydantic"]]
+    if lacks:
         try:
-            why = _install()
+            why = _install(*lacks)
+            importlib.invalidate_caches()
         except (OSError, subprocess.SubprocessError) as error:
             why = [str(error)]
         if why:
             return None, f"itwinai {VERSION} could not be installed: {why[0]}"
-    if str(FOLDER) not in sys.path:
-        sys.path.append(str(FOLDER))
     spec = importlib.util.spec_from_file_location("itwinai_aggregation", FOLDER / MODULE)
     module = importlib.util.module_from_spec(spec)
     try:

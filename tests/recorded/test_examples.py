@@ -50,3 +50,13 @@ def test_digits_are_learned_judged_and_saved(recordings, report_of, rows_of):
     assert sum(row["count"] for row in saves) == 2
     assert "evaluation" in {row["name"] for row in rows if row["kind"] == "phase"}
     assert sum(row["count"] for row in rows if row["name"] == "Net") == 30 + 2
+
+
+def test_the_pipeline_of_a_job_names_its_loader(recordings, text_of):
+    recorded = recordings("examples_pipeline")
+    assert recorded.said.startswith("epoch 0: ")
+    text = text_of(recorded.trace)
+    assert "A step takes" in text and "samples/s (batches of 16)" in text
+    leaves = text_of(recorded.trace, "--library-name", "pipeline.py", "--aggregate-leaf-paths")
+    row = next(line for line in leaves.splitlines() if "<listcomp>" in line or "Waves.__getitem__" in line)
+    assert "pipeline.py" in row
