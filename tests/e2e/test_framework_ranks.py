@@ -7,6 +7,7 @@ import pathlib
 import sys
 
 import pytest
+from conftest import need_module
 
 WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "torch_programs.py"
 RANKS, SLOW = 2, 1
@@ -15,10 +16,8 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture
 def run(stepscope, tmp_path):
-    pytest.importorskip("torch")
-
     def run(shape, *fault):
-        pytest.importorskip(shape)
+        need_module(shape)
         path = tmp_path / "run.pftrace"
         stepscope("record", "-q", "-o", path, "--", sys.executable, "-m", "torch.distributed.run", "--nproc-per-node",
                   RANKS, WORKLOAD, shape, *fault, cwd=tmp_path,

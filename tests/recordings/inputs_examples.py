@@ -41,4 +41,4 @@ for _name, _words in VARIANTS.items():
 INPUTS["examples_digits"] = example(
     "mnist/train.py", "--epochs", 2, "--samples", 960, "--tests", 150, "--width", 8,
     "--checkpoint", "{run}/digits.pt", rate=10)
-INPUTS["examples_pipeline"] = example("slurm/pipeline.py", "--epochs", 1, "--samples", 640, rate=25)
+INPUTS["examples_pipeline"] = example("slurm/pipeline.py", "--epochs", 1, "--samples", 640, rate=5)

@@ -5,7 +5,7 @@ from recording import Input
 
 INPUTS = {}
 # Where neither samples nor modules matter.
-COLLECTIVES_ONLY = "-r", 1, "--host-interval", 0, "--operators", "collectives", "--module-depth", 0
+COLLECTIVES_ONLY = "-r", 0.1, "--host-interval", 0, "--operators", "collectives", "--module-depth", 0
 
 
 # --- test_pipelines: trainings in pipeline stages -------------------------------------------------
@@ -48,5 +48,5 @@ INPUTS["tokens_ranks"] = Input(
 # --- test_machine_clocks: two machines whose clocks differ, without pings ---------------------------
 
 INPUTS["machine_clocks"] = Input(
-    program=("two_machines.py", "{out}", "torch_slow_rank.py", "-r", 0.1, *COLLECTIVES_ONLY[2:]), package=True,
+    program=("two_machines.py", "{out}", "torch_slow_rank.py", *COLLECTIVES_ONLY), package=True,
     is_folder=True, namespaces=True, env={"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"})

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recorded inputs: ranks whose parameters or gradients are spread over them, and ranks of Gloo."""
 
-from recording import FEW_SAMPLES, Input
+from recording import Input
 
 INPUTS = {}
-COLLECTIVES_ONLY = *FEW_SAMPLES, "--operators", "collectives"
+COLLECTIVES_ONLY = "-r", 0.1, "--host-interval", 60, "--operators", "collectives"
 
 
 # --- test_sharded: the bucket of gradients, or the module, of each collective ----------------------
 
 INPUTS["sharded_shapes"] = Input(program=("torch_sharded.py", "{run}/store"),
-                                 options=("-r", 0.1, "--host-interval", 60, "--operators", "collectives",
-                                          "--module-depth", -1),
+                                 options=(*COLLECTIVES_ONLY, "--module-depth", -1),
                                  env={"GLOO_SOCKET_IFNAME": "lo"})
 INPUTS["sharded_fsdp"] = Input(program=("torch_sharded_ranks.py",), ranks=2, options=COLLECTIVES_ONLY)
 
