@@ -15,6 +15,7 @@ import tarfile
 import kineto_files
 import pytest
 from perfetto_engine import BAD, query_old
+from target import prefer
 
 DROPPED = "select value from stats where name = 'slice_drop_overlapping_complete_event'"
 PROGRAM = """\
@@ -161,12 +162,12 @@ def test_raw_is_what_py_spy_writes(stepscope, python, tmp_path):
         "import time, threading\n"
         "def leaf(n):\n    return sum(range(n))\n"
         "class Worker:\n    def run(self, end):\n        while time.time() < end: leaf(5000)\n"
-        "Worker().run(time.time() + 2)\n")
+        "Worker().run(time.time() + 1)\n")
     done = subprocess.run([py_spy, "record", "-f", "raw", "-o", tmp_path / "spy.txt", "--", python,
-                           tmp_path / "s.py"], capture_output=True, text=True, timeout=60)
+                           tmp_path / "s.py"], capture_output=True, text=True, timeout=60, preexec_fn=prefer)
     if not (tmp_path / "spy.txt").exists():
         pytest.skip(f"py-spy cannot record here: {done.stderr.strip()[-200:]}")
-    stepscope("record", "-f", "raw", "-o", tmp_path / "our.txt", "--", python, tmp_path / "s.py")
+    stepscope("record", "-f", "raw", "-o", tmp_path / "our.txt", "--", python, tmp_path / "s.py", preexec_fn=prefer)
     ours, theirs = folded(tmp_path / "our.txt"), folded(tmp_path / "spy.txt")
     hot = "<module> (s.py:7);Worker.run (s.py:6);leaf (s.py:3)"
     if sys.version_info < (3, 11):
@@ -425,7 +426,7 @@ def test_hostile_names_in_svg(stepscope, hostile, tmp_path):
 
 @pytest.mark.parametrize("name", ["raw", "flamegraph", "speedscope", "chrometrace"])
 def test_record_writes_the_same_formats(stepscope, python, tmp_path, name):
-    code = "import time; end = time.time() + .5\nwhile time.time() < end: sum(range(900))"
+    code = "import time; end = time.thread_time() + .3\nwhile time.thread_time() < end: sum(range(900))"
     stepscope("record", "-f", name, "-o", tmp_path / "out", "--", python, "-c", code)
     assert os.listdir(tmp_path) == ["out"]
     if name == "raw":

@@ -122,17 +122,23 @@ def test_colours(stepscope, raw, tmp_path, colors):
     assert "one of module, origin" in stepscope("flame", raw, "--colors", "x", status=2).stderr
 
 
-@pytest.mark.parametrize("options", [[], ["--reverse"], ["--minwidth", "0.001"]])
-def test_small_whatever_the_input(stepscope, tmp_path, options):
-    chance = random.Random(7)
-    with open(tmp_path / "big.txt", "w") as file:
-        for _ in range(20000):
+@pytest.fixture(scope="module")
+def big(tmp_path_factory):
+    """Has 200,000 boxes."""
+    chance, path = random.Random(7), tmp_path_factory.mktemp("big") / "big.txt"
+    with open(path, "w") as file:
+        for _ in range(12000):
             frames = (f"{'f' * chance.randint(1, 200)}{chance.randint(0, 40)}"
                       f" (pkg{chance.randint(0, 50)}/m.py:{chance.randint(1, 30)})"
                       for _ in range(chance.randint(2, 30)))
             file.write(";".join(frames) + f" {chance.randint(1, 99)}\n")
-    stepscope("flame", tmp_path / "big.txt", *options)
+    return path
+
+
+@pytest.mark.parametrize("options", [[], ["--reverse"], ["--minwidth", "0.001"]])
+def test_small_whatever_the_input(stepscope, big, tmp_path, options):
     path = tmp_path / "big.txt.svg"
+    stepscope("flame", big, "-o", path, *options)
     assert 20_000 < path.stat().st_size < 1_000_000
     data = data_of(path)
     assert len(data["cells"]) // 6 <= 20_000

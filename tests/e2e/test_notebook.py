@@ -300,6 +300,7 @@ def test_each_cell_is_a_recording_of_its_own(outputs):
     assert int(text_of(outputs["its steps"])) == 6
 
 
+@pytest.mark.long
 def test_a_training_without_annotations_has_its_sentence(kernel):
     if importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")

@@ -3,15 +3,15 @@
 
 import collections
 import importlib.util
-import json
 import os
 import subprocess
 import sys
 
 import pytest
+from conftest import need_module
 from kineto import Kineto
 
-pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+need_module("pyarrow")
 
 STEP = 10000.0
 
@@ -33,23 +33,9 @@ def planted(tmp_path_factory):
     return folder
 
 
-def run_python(package, *command):
-    return subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, check=False,
-                          env={**os.environ, "PYTHONPATH": str(package)})
-
-
-WRITE = """
-import json, sys
-import stepscope
-print(json.dumps(stepscope.open(sys.argv[1]).to_parquet(sys.argv[2], **json.loads(sys.argv[3]))))
-"""
-
-
-def test_partitions(package, planted, tmp_path):
+def test_partitions(reader, planted, tmp_path):
     import pyarrow.dataset
-    done = run_python(package, "-c", WRITE, planted, tmp_path / "out", "{}")
-    assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)
+    rows = reader.open(planted).to_parquet(tmp_path / "out")
     folders = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").glob("ranges/*/*")}
     assert folders == {f"ranges/rank={rank}/step={step}" for rank in (0, 1)
                        for step in (0, 1, 2, 3, -1)}
@@ -64,25 +50,26 @@ def test_partitions(package, planted, tmp_path):
     assert (tmp_path / "out" / "processes.parquet").exists()
 
 
-def test_again_and_by_rank(package, planted, tmp_path):
+def test_again_and_by_rank(reader, planted, tmp_path):
     import pyarrow.dataset
     out = tmp_path / "out"
-    options = json.dumps({"contents": ["ranges"], "by": "rank"})
     for _ in range(2):  # replaced, not added to
-        rows = json.loads(run_python(package, "-c", WRITE, planted, out, options).stdout)
+        rows = reader.open(planted).to_parquet(out, contents=["ranges"], by="rank")
     data = pyarrow.dataset.dataset(out / "ranges", partitioning="hive")
     assert data.count_rows() == rows["ranges"]
     assert {path.name for path in (out / "ranges").iterdir()} == {"rank=0", "rank=1"}
     assert "step" in data.schema.names
-    refused = run_python(package, "-c", WRITE, planted, out, json.dumps({"by": "host"}))
-    assert "UsageError" in refused.stderr and "rank, step" in refused.stderr
+    with pytest.raises(reader.errors.UsageError, match="rank, step"):
+        reader.open(planted).to_parquet(out, by="host")
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "dask"])
 def test_examples(package, planted, tmp_path, source_dir, engine):
     if importlib.util.find_spec(engine) is None:
         pytest.skip(f"{engine} is not installed")
-    done = run_python(package, source_dir / "docs" / "examples" / f"parquet_{engine}.py", planted, tmp_path / "out")
+    program = source_dir / "docs" / "examples" / f"parquet_{engine}.py"
+    done = subprocess.run([sys.executable, program, planted, tmp_path / "out"], capture_output=True, text=True,
+                          check=False, env={**os.environ, "PYTHONPATH": str(package)})
     assert done.returncode == 0, done.stderr
     assert "rank 0: 4 steps, 10.00 ms" in done.stdout and "rank 1: 4 steps, 10.00 ms" in done.stdout
     lines = [line for line in done.stdout.splitlines() if "times" in line and "aten::" in line]
