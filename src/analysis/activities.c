@@ -264,12 +264,26 @@ void ss_activity_count(struct ss_activity_counts *counts, enum ss_activity activ
     counts->all += samples;
 }
 
+static bool is_half(uint64_t samples, const struct ss_activity_counts *counts)
+{
+    return samples > 0 && 2 * samples >= counts->all;
+}
+
 enum ss_activity ss_activity_majority(const struct ss_activity_counts *counts)
 {
+    const uint64_t *samples = counts->samples;
     for (size_t i = 1; i < SS_ACTIVITY_COUNT; i++) {
-        if (counts->samples[i] > 0 && 2 * counts->samples[i] >= counts->all) {
+        if (is_half(samples[i], counts)) {
             return (enum ss_activity)i;
         }
     }
-    return SS_ACTIVITY_NOTHING;
+    /* Parts of one work, as a log that is serialised, written and flushed in each step. */
+    uint64_t reads = samples[SS_ACTIVITY_FILES] + samples[SS_ACTIVITY_DISK_WAIT];
+    uint64_t writes = samples[SS_ACTIVITY_FILE_WRITES];
+    if (is_half(reads + writes, counts)) {
+        return writes > reads ? SS_ACTIVITY_FILE_WRITES : SS_ACTIVITY_FILES;
+    }
+    return is_half(reads + writes + samples[SS_ACTIVITY_SERIALISATION], counts)
+               ? SS_ACTIVITY_STORING
+               : SS_ACTIVITY_NOTHING;
 }

@@ -70,6 +70,8 @@ void ss_report_add_finding(const struct ss_finding *finding, const struct ss_mod
         add_line_headline(finding, model, out);
     } else {
         ss_sentence_add(out, finding->headline);
+        ss_sentence_add(out, finding->activity != SS_ACTIVITY_NOTHING ? ": " : "");
+        ss_sentence_add(out, ss_activity_text(finding->activity));
     }
     if (finding->recoverable_ns == 0) {
         return;
@@ -175,7 +177,8 @@ void ss_report_fill_finding(const struct ss_finding *finding, const struct ss_mo
         struct ss_sentence *detail = add_detail(out, arena);
         ss_report_add_line_share(finding->line, detail);
         ss_sentence_add(detail, finding->line_of);
-        ss_sentence_add(detail, " is at ");
+        bool is_function = finding->hot_line != NULL && finding->hot_line->is_function;
+        ss_sentence_add(detail, is_function ? " is mostly in " : " is at ");
         ss_report_add_location(finding->line, model, detail);
     }
     if (finding->wait != NULL) {

@@ -50,6 +50,25 @@ static uint64_t logs_time_ns(const struct ss_training_facts *facts)
     return ss_share_of_ns(facts->spread_ns, (double)samples->logs.all / all);
 }
 
+/* What the slow steps do: the heaviest line of that phase, if it explains their time. */
+static void name_stalls(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_training_period *period = &facts->period;
+    for (size_t i = 0; i < facts->hot_lines.count; i++) {
+        const struct ss_hot_line *line = &facts->hot_lines.rows[i];
+        if (line->phase != period->phase || line->line.samples < SS_MIN_CLAIM_SAMPLES ||
+            !ss_is_percent_of(line->cost_ns, period->more_ns, SS_LIMIT_STALLS_LINE_PERCENT)) {
+            continue;
+        }
+        const char *cure = ss_activity_fix(line->activity);
+        finding->line = &line->line;
+        finding->hot_line = line;
+        finding->activity = line->activity;
+        finding->fix = cure != NULL ? cure : finding->fix;
+        return;
+    }
+}
+
 bool ss_rule_periodic_stalls(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_training_period *period = &facts->period;
@@ -68,6 +87,7 @@ bool ss_rule_periodic_stalls(const struct ss_training_facts *facts, struct ss_fi
     ss_finding_set_spread_cost(facts, finding, period->more_ns);
     finding->interrupts = true;
     ss_finding_set_line(finding, &period->phase->line, "that phase");
+    name_stalls(facts, finding);
     ss_finding_add(finding, "a slow step every", SS_EVIDENCE_COUNT, (double)period->every);
     ss_finding_add(finding, "slow steps", SS_EVIDENCE_COUNT, (double)period->slow);
     ss_finding_add(finding, "each longer by", SS_EVIDENCE_NS, (double)period->each_ns);

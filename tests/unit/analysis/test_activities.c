@@ -185,7 +185,11 @@ static void lines_are_classified_by_what_they_call(void **state)
         {"    x = cv2.resize(np.asarray(y), (3, 4))", SS_ACTIVITY_IMAGE},
         {"    x = y.item()", SS_ACTIVITY_TENSOR_READ},
         {"    sys.stdout.write(text)", SS_ACTIVITY_LOGGING},
-        {"    f.write(text)", SS_ACTIVITY_FILES},
+        {"    f.write(text)", SS_ACTIVITY_FILE_WRITES},
+        {"    os.fsync(f.fileno())", SS_ACTIVITY_FILE_WRITES},
+        {"    with open(path) as f:", SS_ACTIVITY_FILES},
+        {"    seen = torch.cat([seen, out])", SS_ACTIVITY_JOINING},
+        {"    seen = np.append(seen, out)", SS_ACTIVITY_JOINING},
         {"    y = f(x)", SS_ACTIVITY_NOTHING},
         {"    y = f('time.sleep(1)')", SS_ACTIVITY_NOTHING},
         {"    y = f(\"\\\"json.dumps(1)\")", SS_ACTIVITY_NOTHING},
@@ -309,6 +313,28 @@ static void half_of_the_samples_name_a_line(void **state)
     assert_int_equal(ss_activity_majority(&counts), SS_ACTIVITY_NOTHING);
 }
 
+static enum ss_activity majority_of(uint64_t reads, uint64_t writes, uint64_t serialises,
+                                    uint64_t others)
+{
+    struct ss_activity_counts counts = {0};
+    ss_activity_count(&counts, SS_ACTIVITY_FILES, reads);
+    ss_activity_count(&counts, SS_ACTIVITY_FILE_WRITES, writes);
+    ss_activity_count(&counts, SS_ACTIVITY_SERIALISATION, serialises);
+    ss_activity_count(&counts, SS_ACTIVITY_NOTHING, others);
+    return ss_activity_majority(&counts);
+}
+
+static void parts_of_one_work_name_it_together(void **state)
+{
+    (void)state;
+    assert_int_equal(majority_of(2, 3, 0, 5), SS_ACTIVITY_FILE_WRITES);
+    assert_int_equal(majority_of(3, 2, 0, 5), SS_ACTIVITY_FILES);
+    assert_int_equal(majority_of(2, 3, 0, 6), SS_ACTIVITY_NOTHING);
+    assert_int_equal(majority_of(1, 3, 4, 4), SS_ACTIVITY_STORING);
+    assert_int_equal(majority_of(1, 3, 4, 9), SS_ACTIVITY_NOTHING);
+    assert_int_equal(majority_of(1, 1, 6, 4), SS_ACTIVITY_SERIALISATION);
+}
+
 int main(void)
 {
 #define ON_MODEL(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -326,6 +352,7 @@ int main(void)
         ON_MODEL(no_source_is_no_failure),
         cmocka_unit_test(each_activity_has_a_text),
         cmocka_unit_test(half_of_the_samples_name_a_line),
+        cmocka_unit_test(parts_of_one_work_name_it_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

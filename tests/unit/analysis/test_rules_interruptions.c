@@ -234,6 +234,31 @@ static void rule_periodic_stalls_fires(void **state)
     speaks(&shape, "");
 }
 
+/* The line with most of the time of that phase, and what it does. */
+static void periodic_stalls_are_named_by_what_they_do(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = stalling(10, 200000, NULL);
+    shape.prepares = 60;
+    shape.torch_other = 20;
+    make(&made, &shape);
+    const struct ss_finding *finding = only_finding(&made.diagnosis, "periodic-stalls");
+    check_line(&made, finding, 20, 60);
+    assert_int_equal(finding->activity, SS_ACTIVITY_NUMPY);
+    assert_string_equal(finding->fix, ss_activity_fix(SS_ACTIVITY_NUMPY));
+    end(&made);
+    shape.prepares = 35;
+    shape.torch_other = 65;
+    make(&made, &shape);
+    check_findings(&made.diagnosis, "periodic-stalls hot-line");
+    finding = &made.diagnosis.findings.data[0];
+    check_line(&made, finding, 21, 65); /* the heavier one, of which nothing more is known */
+    assert_int_equal(finding->activity, SS_ACTIVITY_NOTHING);
+    assert_string_equal(finding->fix, finding->rule->fix);
+    end(&made);
+}
+
 static void rule_periodic_stalls_just_does_not_fire(void **state)
 {
     (void)state;
@@ -483,6 +508,7 @@ int main(void)
         cmocka_unit_test(checkpoints_include_their_line),
         cmocka_unit_test(rule_periodic_stalls_fires),
         cmocka_unit_test(rule_periodic_stalls_just_does_not_fire),
+        cmocka_unit_test(periodic_stalls_are_named_by_what_they_do),
         cmocka_unit_test(periodic_stalls_are_regular),
         cmocka_unit_test(periodic_stalls_are_not_elsewhere),
         cmocka_unit_test(rule_periodic_stalls_beside_a_larger_one),
