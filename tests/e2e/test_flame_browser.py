@@ -3,6 +3,7 @@
 
 import pytest
 from kineto import Kineto
+from target import HANGS_AFTER_S
 
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 
@@ -31,12 +32,12 @@ class Page:
 
     def until(self, condition):
         """Waits for a condition in JavaScript (a zoom takes a moment)."""
-        WebDriverWait(self.driver, 5, 0.02).until(
+        WebDriverWait(self.driver, HANGS_AFTER_S, 0.02).until(
             lambda driver: driver.execute_script(f"return {condition}"))
 
     def settle(self):
         """Waits for the end of a zoom's movement."""
-        self.driver.set_script_timeout(10)  # else the picture never comes to rest
+        self.driver.set_script_timeout(HANGS_AFTER_S)  # else the picture never comes to rest
         self.driver.execute_async_script("""
             const done = arguments[0], boxes = document.querySelector('.boxes');
             let before = null, still = 0;

@@ -70,7 +70,7 @@ def slow():
 
 
 stepscope.epoch(0)
-for _ in range(400):
+for _ in range(200):
     stepscope.phase("data")
     slow()
     stepscope.phase(None)
@@ -78,14 +78,25 @@ for _ in range(400):
 """
 
 
-def test_the_source_of_a_finding_unless_it_was_changed(browser, stepscope, page_of, package, python,
-                                                       tmp_path):
-    program, trace = tmp_path / "train.py", tmp_path / "run.pftrace"
+@pytest.fixture(scope="module")
+def trained(stepscope, package, python, tmp_path_factory):
+    """(program, its recording)"""
+    folder = tmp_path_factory.mktemp("trained")
+    program, trace = folder / "train.py", folder / "run.pftrace"
     program.write_text(TRAIN)
+    written_before(program)
+    stepscope("record", "-q", "-r", 200, "-o", trace, "--", python, program, env={"PYTHONPATH": str(package)})
+    return program, trace
+
+
+def written_before(program):
     hour_ago = time.time() - 3600
     os.utime(program, (hour_ago, hour_ago))
-    stepscope("record", "-q", "-r", 200, "-o", trace, "--", python, program,
-              env={"PYTHONPATH": str(package)})
+
+
+def test_the_source_of_a_finding_unless_it_was_changed(browser, page_of, trained):
+    program, trace = trained
+    written_before(program)
     page = Page(browser, page_of(trace))
     assert page.all(".excerpt figcaption")[0].startswith("train.py:")
     marked = page.js("return document.querySelector('.excerpt mark').textContent").strip()
@@ -433,8 +444,9 @@ def test_pictures_are_as_wide_as_their_place(browser, page_of, tmp_path):
     assert sizes and all(width == around for width, around in sizes)
 
 
-@pytest.mark.parametrize("width", [1400, 800, 420])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme, width", [
+    ("light", 1400), ("dark", 1400), ("light", 420),
+    *(pytest.param(*one, marks=pytest.mark.long) for one in (("light", 800), ("dark", 800), ("dark", 420)))])
 def test_has_no_findings_of_axe(chromium, one_browser, page_of, tmp_path, scheme, width):
     rules = axe()
     emulate(chromium, width, scheme)

@@ -11,6 +11,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
+from target import HANGS_AFTER_S
 from test_view import training
 from viewing import viewing
 
@@ -29,12 +30,12 @@ class Page:
 
     def until(self, condition):
         """Waits for a condition in JavaScript: pictures come from the server."""
-        WebDriverWait(self.driver, 10, 0.02).until(
+        WebDriverWait(self.driver, HANGS_AFTER_S, 0.02).until(
             lambda driver: driver.execute_script(f"return {condition}"))
 
     def settle(self):
         """Waits until all that is visible is drawn from pictures that fit."""
-        self.driver.set_script_timeout(10)
+        self.driver.set_script_timeout(HANGS_AFTER_S)
         self.driver.execute_async_script("""
             const done = arguments[0];
             let quiet = 0;
@@ -291,8 +292,9 @@ def test_arrows_of_training_and_program(chromium, stepscope, tmp_path):
             assert back in page.text("content")
 
 
-@pytest.mark.parametrize("width", [1400, 800, 420])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme, width", [
+    ("light", 1400), ("dark", 1400), ("light", 420),
+    *(pytest.param(*one, marks=pytest.mark.long) for one in (("light", 800), ("dark", 800), ("dark", 420)))])
 def test_has_no_findings_of_axe(chromium, page, scheme, width):
     rules = axe()
     emulate(chromium, width, scheme)
@@ -374,7 +376,7 @@ class InFirefox:
         return self.browser.execute_script(code, *arguments)
 
     def until(self, condition):
-        WebDriverWait(self.browser, 20, 0.05).until(lambda _: self.js(f"return {condition}"))
+        WebDriverWait(self.browser, HANGS_AFTER_S, 0.05).until(lambda _: self.js(f"return {condition}"))
 
     def kernels(self):
         """[x begin, x end, y] in the page."""

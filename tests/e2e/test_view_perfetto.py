@@ -11,6 +11,7 @@ import subprocess
 import threading
 
 import pytest
+from target import HANGS_AFTER_S
 from viewing import viewing
 
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
@@ -70,19 +71,19 @@ def test_the_file_and_the_time_range_arrive(perfetto, stepscope, tools, tmp_path
     try:
         with viewing(stepscope, source) as view:
             page.get(view.address)
-            WebDriverWait(page, 20).until(lambda _: page.execute_script("return window.page !== undefined"))
+            WebDriverWait(page, HANGS_AFTER_S).until(lambda _: page.execute_script("return window.page !== undefined"))
             page.execute_script("""
                 page.state.range = {from: 1.2e8, to: 1.6e8};
                 const open = window.open;
                 window.open = (address, name) => { window.opened = address; return open(address, name); };""")
             page.find_element("id", "perfetto").click()
-            WebDriverWait(page, 20).until(lambda _: len(page.window_handles) == 2)
+            WebDriverWait(page, HANGS_AFTER_S).until(lambda _: len(page.window_handles) == 2)
             # The clock of the recording: it begins at 5,000 s.
             assert page.execute_script("return window.opened").endswith("visStart=5000120000000&visEnd=5000160000000")
             page.switch_to.window(page.window_handles[1])
             # Pinned and in its place; the process is open: its thread is in sight.
             for shown in ("handed.pftrace (", "train.py 4242", "loader 4243"):
-                WebDriverWait(page, 60).until(lambda _, shown=shown: shown in page.execute_script(
+                WebDriverWait(page, HANGS_AFTER_S).until(lambda _, shown=shown: shown in page.execute_script(
                     "return document.body ? document.body.innerText : ''"))
     finally:
         page.quit()
