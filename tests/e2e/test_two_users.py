@@ -200,12 +200,12 @@ def test_a_target_cannot_fill_the_recorder(stepscope, python, tmp_path, kind):
                           stdout=subprocess.PIPE) as target:
         try:
             target.stdout.readline()
-            stepscope("record", "-d", "2", "-o", out, "-p", target.pid)
+            stepscope("record", "-d", "1", "-o", out, "-p", target.pid)
         finally:
             target.kill()
     report = json.loads(stepscope("report", "--format", "json", out).stdout)
     source = report["header"]["inputs"][0]
-    assert source["samples"] > 100
+    assert source["samples"] > 50
     assert source["overhead"]["recorder_peak_bytes"] < 64 << 20
     assert source["counts"]["ticks_skipped"] <= 0.2 * source["counts"]["ticks_due"]
 
