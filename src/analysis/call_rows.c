@@ -113,7 +113,7 @@ struct ss_cell ss_call_time_cell(uint64_t ns)
 void ss_call_duration_cells(const uint64_t *durations, size_t count, struct ss_cell *cells)
 {
     cells[0] = ss_call_time_cell(durations[0]);
-    cells[1] = ss_call_time_cell(ss_percentile_u64(durations, count, 50));
+    cells[1] = ss_call_time_cell(ss_median_u64(durations, count));
     cells[2] = ss_call_time_cell(ss_percentile_u64(durations, count, 95));
     cells[3] = ss_call_time_cell(durations[count - 1]);
 }

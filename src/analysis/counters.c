@@ -38,8 +38,9 @@ struct reals ss_vec_of(struct ss_weighted);
 /* Integers stay integers up to 2^53, which a double represents exactly. */
 static struct ss_cell number_cell(double value, bool is_whole)
 {
-    return is_whole && fabs(value) < 9007199254740992.0 ? ss_cell_integer((int64_t)value)
-                                                        : ss_cell_real(value);
+    return is_whole && value == trunc(value) && fabs(value) < 9007199254740992.0
+               ? ss_cell_integer((int64_t)value)
+               : ss_cell_real(value);
 }
 
 static bool are_whole(const struct ss_model *model, size_t first, size_t end)

@@ -122,7 +122,7 @@ static void sum_works(struct ss_device_facts *facts, const struct ss_model *mode
     find_main_kernel(facts, &sums, model);
     if (sums.durations.count > 0) {
         ss_sort_u64(sums.durations.data, sums.durations.count);
-        facts->kernel_p50_ns = ss_percentile_u64(sums.durations.data, sums.durations.count, 50);
+        facts->kernel_p50_ns = ss_median_u64(sums.durations.data, sums.durations.count);
     }
     ss_vec_fini(&sums.durations);
     ss_free(sums.kinds);

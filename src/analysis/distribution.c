@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/distribution.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,17 @@ static size_t rank(size_t count, unsigned percent)
 uint64_t ss_percentile_u64(const uint64_t *values, size_t count, unsigned percent)
 {
     return values[rank(count, percent)];
+}
+
+uint64_t ss_median_u64(const uint64_t *values, size_t count)
+{
+    uint64_t lower = values[(count - 1) / 2], upper = values[count / 2];
+    return lower + (upper - lower) / 2;
+}
+
+double ss_median(const double *values, size_t count)
+{
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
 static int compare_u64(const void *left, const void *right)
@@ -78,6 +90,17 @@ static double sum_of_weights(const struct ss_weighted *values, size_t count)
     return sum;
 }
 
+/* The next value after `at` that has a weight; `at` if none has. */
+static size_t next_weighted(const struct ss_weighted *values, size_t count, size_t at)
+{
+    for (size_t i = at + 1; i < count; i++) {
+        if (values[i].weight > 0) {
+            return i;
+        }
+    }
+    return at;
+}
+
 double ss_percentile(const struct ss_weighted *values, size_t count, unsigned percent)
 {
     double target = sum_of_weights(values, count) * percent / 100, sum = 0;
@@ -86,7 +109,9 @@ double ss_percentile(const struct ss_weighted *values, size_t count, unsigned pe
         sum += values[i].weight;
         at = values[i].weight > 0 ? i : at;
     }
-    return values[at].value;
+    bool is_between = percent == 50 && sum == target;
+    size_t next = is_between ? next_weighted(values, count, at) : at;
+    return values[at].value + (values[next].value - values[at].value) / 2;
 }
 
 double ss_mean(const struct ss_weighted *values, size_t count)

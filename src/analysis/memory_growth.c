@@ -2,6 +2,7 @@
 /* Whether a memory grows, step by step, and in which phase. */
 #include <stdlib.h>
 
+#include "analysis/distribution.h"
 #include "analysis/memories.h"
 #include "analysis/rule_limits.h"
 #include "base/alloc.h"
@@ -33,7 +34,7 @@ static double slope_of(const struct points *points, size_t first, size_t end)
     double median = 0;
     if (slopes.count > 0) {
         qsort(slopes.data, slopes.count, sizeof *slopes.data, compare);
-        median = slopes.data[slopes.count / 2];
+        median = ss_median(slopes.data, slopes.count);
     }
     ss_vec_fini(&slopes);
     return median;

@@ -98,7 +98,7 @@ static uint64_t sort_value(const struct modules *modules, size_t at, enum ss_ope
     case SS_OPERATORS_BY_MIN:
         return durations[0];
     case SS_OPERATORS_BY_P50:
-        return ss_percentile_u64(durations, count, 50);
+        return ss_median_u64(durations, count);
     case SS_OPERATORS_BY_P95:
         return ss_percentile_u64(durations, count, 95);
     case SS_OPERATORS_BY_MAX:

@@ -106,7 +106,7 @@ uint64_t ss_operator_sort_value(const struct ss_calls *calls, const struct ss_ca
     case SS_OPERATORS_BY_MIN:
         return durations[0];
     case SS_OPERATORS_BY_P50:
-        return ss_percentile_u64(durations, count, 50);
+        return ss_median_u64(durations, count);
     case SS_OPERATORS_BY_P95:
         return ss_percentile_u64(durations, count, 95);
     case SS_OPERATORS_BY_MAX:

@@ -177,7 +177,7 @@ static void fill_row(const struct ss_model *model, const struct ss_range_row *ro
     cells[SS_RANGE_TOTAL] = time_cell(row->total_ns);
     cells[SS_RANGE_SELF] = time_cell(row->self_ns);
     cells[SS_RANGE_MEAN] = time_cell(row->sum_ns / row->count);
-    cells[SS_RANGE_P50] = time_cell(ss_percentile_u64(durations, row->count, 50));
+    cells[SS_RANGE_P50] = time_cell(ss_median_u64(durations, row->count));
     cells[SS_RANGE_P95] = time_cell(ss_percentile_u64(durations, row->count, 95));
     cells[SS_RANGE_MAX] = time_cell(durations[row->count - 1]);
     cells[SS_RANGE_CUT] = ss_cell_integer((int64_t)row->cut);

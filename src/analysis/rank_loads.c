@@ -2,6 +2,7 @@
 /* Ranks that compute on more than the others: tokens, padding, examples, or elements of inputs. */
 #include <stdlib.h>
 
+#include "analysis/distribution.h"
 #include "analysis/rank_profiles.h"
 #include "analysis/rule_limits.h"
 #include "base/alloc.h"
@@ -23,7 +24,7 @@ static int compare(const void *left, const void *right)
 static double median_of(double *values, size_t count)
 {
     qsort(values, count, sizeof *values, compare);
-    return count == 0 || values[0] <= 0 ? 0 : (values[(count - 1) / 2] + values[count / 2]) / 2;
+    return count == 0 || values[0] <= 0 ? 0 : ss_median(values, count);
 }
 
 static double median_load(const struct ss_rank_profiles *profiles,

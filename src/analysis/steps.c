@@ -105,6 +105,7 @@ static uint64_t slow_ns(const struct ss_step *steps, size_t count, enum among am
         return UINT64_MAX;
     }
     ss_sort_u64(scratch, whole);
+    /* The lower of two in the middle: of four steps, two slow ones do not raise it. */
     uint64_t median = ss_percentile_u64(scratch, whole, 50);
     for (size_t i = 0; i < whole; i++) {
         scratch[i] = scratch[i] > median ? scratch[i] - median : median - scratch[i];
@@ -251,7 +252,7 @@ static void sum_up_phase(struct ss_step_summary *summary, size_t phase, uint64_t
     row->percent =
         100 * (double)row->total_ns / (double)(summary->total_ns > 0 ? summary->total_ns : 1);
     row->mean_ns = row->total_ns / summary->steady;
-    row->p50_ns = ss_percentile_u64(scratch, count, 50);
+    row->p50_ns = ss_median_u64(scratch, count);
     row->p95_ns = ss_percentile_u64(scratch, count, 95);
     row->max_ns = scratch[count - 1];
 }
@@ -272,7 +273,7 @@ static void sum_up(struct ss_step_summary *summary)
     }
     ss_sort_u64(scratch, count);
     summary->mean_ns = summary->total_ns / summary->steady;
-    summary->p50_ns = ss_percentile_u64(scratch, count, 50);
+    summary->p50_ns = ss_median_u64(scratch, count);
     summary->p95_ns = ss_percentile_u64(scratch, count, 95);
     summary->max_ns = scratch[count - 1];
     for (size_t i = 0; i < summary->phases.count; i++) {

@@ -51,7 +51,8 @@ struct process {
     uint64_t batches, calls;
 };
 
-static uint64_t median(uint64_t *values, size_t count)
+/* A number that a step has: of two in the middle, the lower one. */
+static uint64_t median_count(uint64_t *values, size_t count)
 {
     ss_sort_u64(values, count);
     return count > 0 ? ss_percentile_u64(values, count, 50) : 0;
@@ -70,8 +71,8 @@ static struct process count_process(const struct ss_step_summary *steps, size_t 
             calls[process.steps++] = step_counts[i].calls;
         }
     }
-    process.batches = median(batches, process.steps);
-    process.calls = median(calls, process.steps);
+    process.batches = median_count(batches, process.steps);
+    process.calls = median_count(calls, process.steps);
     return process;
 }
 
@@ -291,7 +292,8 @@ static uint64_t median_call(const struct ss_selection *selection, const struct c
             durations[count++] = range->end_ns - range->begin_ns;
         }
     }
-    uint64_t found = median(durations, count);
+    ss_sort_u64(durations, count);
+    uint64_t found = count > 0 ? ss_median_u64(durations, count) : 0;
     ss_free(durations);
     return found;
 }

@@ -230,7 +230,7 @@ static uint64_t median_of_operators(struct scan *scan, bool only_long)
         return 0;
     }
     ss_sort_u64(scan->operator_ns.data, count);
-    return ss_percentile_u64(scan->operator_ns.data, count, 50);
+    return ss_median_u64(scan->operator_ns.data, count);
 }
 
 /* The median: where a program reads between steps, the first step has no reads. The mean where most
@@ -251,7 +251,7 @@ static double reads_of_step(struct scan *scan)
         return 0;
     }
     ss_sort_u64(scan->operator_ns.data, count);
-    uint64_t median = ss_percentile_u64(scan->operator_ns.data, count, 50);
+    uint64_t median = ss_median_u64(scan->operator_ns.data, count);
     return median > 0 ? (double)median : sum / (double)count;
 }
 
@@ -262,7 +262,7 @@ static void finish_operators(struct scan *scan)
     size_t count = scan->operator_ns.count;
     if (count > 0) {
         ss_sort_u64(scan->operator_ns.data, count);
-        facts->operator_p50_ns = ss_percentile_u64(scan->operator_ns.data, count, 50);
+        facts->operator_p50_ns = ss_median_u64(scan->operator_ns.data, count);
     }
     uint64_t steps = facts->operator_steps;
     facts->operators = ss_training_per(facts->operators, steps);

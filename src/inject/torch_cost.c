@@ -29,7 +29,7 @@ static double median(const double *steps, unsigned count, double *variance)
     sort(sorted, count);
     double deviation = (sorted[count * 3 / 4] - sorted[count / 4]) / 1.35;
     *variance = 1.57 * deviation * deviation / count;
-    return sorted[count / 2];
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
 /* Combines the measurement with the initial estimate, each weighted by its certainty. */

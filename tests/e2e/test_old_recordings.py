@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of earlier versions stay readable: tests/golden/VERSION/ has recordings, and each table as
-the program of that version printed it."""
+the program of that version printed it, but for medians of an even number of values: it printed the
+lower of the two in the middle."""
 
 import json
 import pathlib

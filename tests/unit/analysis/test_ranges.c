@@ -195,11 +195,11 @@ static void test_rows(void **state)
     open_rows(&model, &selection);
     check_rows(&selection, 0,
                "step 1 260 260 260 260 260 260 0\n"
-               "a 2 160 100 80 60 100 100 1\n"
+               "a 2 160 100 80 80 100 100 1\n"
                "a 1 100 100 100 100 100 100 0\n" /* the request */
                "a;b 2 40 35 20 20 20 20 0\n"
                "a;a 1 20 20 20 20 20 20 0\n"
-               "a 2 16 16 8 7 9 9 0\n"
+               "a 2 16 16 8 8 9 9 0\n"
                "a;b;c 1 5 5 5 5 5 5 0\n"
                "a 1 1 1 1 1 1 1 0\n"
                "a 1 0 0 0 0 0 0 0\n");
@@ -215,7 +215,7 @@ static void test_rows(void **state)
                "* 1 260 260 260 260 260 260 0\n"
                "* 7 160 160 32 20 100 100 1\n"
                "* 1 100 100 100 100 100 100 0\n"
-               "* 2 16 16 8 7 9 9 0\n"
+               "* 2 16 16 8 8 9 9 0\n"
                "* 1 1 1 1 1 1 1 0\n");
     struct ss_table table;
     ss_ranges_table(&selection,
@@ -290,10 +290,10 @@ static void test_counters(void **state)
     open_counters(&model, &selection);
     ss_counters_table(&selection, &(struct ss_counters_options){0}, &table);
     /* count min mean p50 p95 max last, then the rate */
-    check_counter(&table, "tokens", (double[]){4, 100, 250, 200, 400, 400, 1000});
+    check_counter(&table, "tokens", (double[]){4, 100, 250, 250, 400, 400, 1000});
     check_counter(&table, "total", (double[]){3, 1, 3, 3, 5, 5, 1009});
     check_counter(&table, "memory", (double[]){2, 10, 25, 30, 30, 30, 30});
-    check_counter(&table, "queue", (double[]){4, 0, 1.5, 1, 3, 3, 0});
+    check_counter(&table, "queue", (double[]){4, 0, 1.5, 1.5, 3, 3, 0});
     for (size_t row = 0; row < table.row_count; row++) {
         const struct ss_cell *cells = ss_table_cell(&table, row, 0);
         enum ss_cell_type type = cells[SS_COUNTER_RATE].type;
@@ -326,7 +326,7 @@ static void table_range(void **state)
     check_cells(table, 0, "name=step; kind=step; count=1; total_ns=260; self_ns=260; cut=0");
     check_cells(table, 1,
                 "name=a; path=a; kind=range; count=2; total_ns=160; self_ns=100; mean_ns=80; "
-                "p50_ns=60; p95_ns=100; max_ns=100; cut=1");
+                "p50_ns=80; p95_ns=100; max_ns=100; cut=1");
     check_cells(table, 3,
                 "name=b; path=a;b; count=2; total_ns=40; self_ns=35; mean_ns=20; max_ns=20; cut=0");
     ss_selection_fini(&selection);
@@ -345,10 +345,10 @@ static void table_counter(void **state)
     const struct ss_table *table = &built.tables[0];
     assert_int_equal(table->row_count, 4);
     check_cells(table, 0,
-                "name=tokens; group=-; count=4; min=100; mean=250; p50=200; p95=400; max=400; "
+                "name=tokens; group=-; count=4; min=100; mean=250; p50=250; p95=400; max=400; "
                 "last=1000; rate_per_s=300");
     check_cells(table, 1, "name=total; count=3; min=1; mean=3; max=5; last=1009; rate_per_s=3");
-    check_cells(table, 2, "name=queue; count=4; min=0; mean=1.5; p50=1; max=3; last=0");
+    check_cells(table, 2, "name=queue; count=4; min=0; mean=1.5; p50=1.5; max=3; last=0");
     check_cells(table, 3,
                 "name=memory; group=usage; count=2; min=10; mean=25; max=30; rate_per_s=-");
     ss_selection_fini(&selection);
