@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/allocation_tables.h"
+#include "analysis/owner_cells.h"
 #include "base/alloc.h"
 
 /* What the allocations of a group have in common; all of it is compared as bytes. */
@@ -291,10 +292,10 @@ static void put_rows(const struct groups *groups, struct ss_table *table)
             break;
         }
         struct ss_cell *cells = ss_table_add_row(table);
-        int32_t pid = groups->allocations->selection->model->processes.data[pool->process].pid;
         cells[SS_ALLOCATION_DEVICE] =
             ss_cell_text(ss_allocation_pool_name(groups->allocations, pool, &table->texts));
-        cells[SS_ALLOCATION_PID] = pid >= 0 ? ss_cell_integer(pid) : (struct ss_cell){0};
+        cells[SS_ALLOCATION_PID] =
+            ss_process_cell(groups->allocations->selection->model, pool->process);
         put_key(groups, &group->key, table, cells);
         put_figures(groups, group, cells);
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/allocation_tables.h"
 
+#include "analysis/owner_cells.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,9 +44,8 @@ static void put_owner(const struct ss_allocations *allocations,
                       const struct ss_allocation_pool *pool, struct ss_table *table,
                       struct ss_cell *cells)
 {
-    int32_t pid = allocations->selection->model->processes.data[pool->process].pid;
     cells[0] = ss_cell_text(ss_allocation_pool_name(allocations, pool, &table->texts));
-    cells[1] = pid >= 0 ? ss_cell_integer(pid) : (struct ss_cell){0};
+    cells[1] = ss_process_cell(allocations->selection->model, pool->process);
 }
 
 /* --- pools ------------------------------------------------------------------------------------ */

@@ -3,6 +3,7 @@
 
 #include "analysis/blame.h"
 #include "analysis/messages.h"
+#include "analysis/owner_cells.h"
 #include "analysis/program_facts.h"
 
 static const struct ss_column columns[SS_COLLECTIVE_COLUMNS] = {
@@ -49,9 +50,7 @@ static void put_last(const struct ss_model *model, const struct ss_collective *r
     if (rank >= 0) {
         cells[SS_COLLECTIVE_LAST_RANK] = ss_cell_integer(rank);
     }
-    if (model->processes.data[row->last].pid >= 0) {
-        cells[SS_COLLECTIVE_LAST_PID] = ss_cell_integer(model->processes.data[row->last].pid);
-    }
+    cells[SS_COLLECTIVE_LAST_PID] = ss_process_cell(model, row->last);
     if (culprit != 0 && culprit != row->last && for_rank >= 0) {
         cells[SS_COLLECTIVE_FOR_RANK] = ss_cell_integer(for_rank);
     }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analysis/critical_path.h"
+#include "analysis/owner_cells.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
 
@@ -48,9 +49,7 @@ static void put_rank(const struct ss_model *model, const struct ss_rank_profile 
     if (row->rank >= 0) {
         *rank = ss_cell_integer(row->rank);
     }
-    if (model->processes.data[row->process].pid >= 0) {
-        *pid = ss_cell_integer(model->processes.data[row->process].pid);
-    }
+    *pid = ss_process_cell(model, row->process);
 }
 
 static void fill_path(const struct ss_critical_path *path, const struct ss_rank_profiles *profiles,

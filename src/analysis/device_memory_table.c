@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of the memory that programs take from devices. */
 #include "analysis/device_memory.h"
+#include "analysis/owner_cells.h"
 
 static const struct ss_column columns[SS_DEVICE_MEMORY_COLUMNS] = {
     [SS_DEVICE_MEMORY_DEVICE] = {.key = "device", .comparison = SS_COMPARES_KEY},
@@ -43,14 +44,11 @@ static struct ss_cell count_cell(uint64_t count)
 static void put_owner(const struct ss_model *model, uint32_t process_number, uint32_t device,
                       struct ss_cell *cells)
 {
-    const struct ss_model_process *process = &model->processes.data[process_number];
     int32_t number = model->devices.data[device].number;
     if (device != 0 && number >= 0) {
         cells[SS_DEVICE_MEMORY_DEVICE] = ss_cell_integer(number);
     }
-    if (process->pid >= 0) {
-        cells[SS_DEVICE_MEMORY_PID] = ss_cell_integer(process->pid);
-    }
+    cells[SS_DEVICE_MEMORY_PID] = ss_process_cell(model, process_number);
 }
 
 static uint64_t steady_steps(const struct ss_step_summary *training, uint32_t process)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/owner_cells.h"
 #include "base/alloc.h"
 
 static const struct ss_column gpu_columns[SS_GPU_COLUMNS] = {
@@ -56,9 +57,7 @@ static void put_owner(const struct ss_model *model, const struct ss_device_part 
     if (part->device != 0 && number >= 0) {
         *device = ss_cell_integer(number);
     }
-    if (process->pid >= 0) {
-        *pid = ss_cell_integer(process->pid);
-    }
+    *pid = ss_process_cell(model, part->process);
     if (process->has_rank) {
         *rank = ss_cell_integer(process->rank);
     }

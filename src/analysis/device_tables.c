@@ -6,6 +6,7 @@
 
 #include "analysis/duration_sums.h"
 #include "analysis/kernel_names.h"
+#include "analysis/owner_cells.h"
 #include "analysis/steady_time.h"
 #include "analysis/step_sums.h"
 #include "base/alloc.h"
@@ -368,10 +369,10 @@ static void put_groups(const struct building *building, const struct instance *i
             ss_cell_integer((int64_t)model->streams.data[instance->stream].number);
     }
     if ((grouping & SS_WORK_BY_PROCESS) != 0) {
-        cells[SS_WORK_PID] = ss_cell_integer(model->processes.data[instance->process].pid);
+        cells[SS_WORK_PID] = ss_process_cell(model, instance->process);
     }
     if ((grouping & SS_WORK_BY_THREAD) != 0 && instance->thread != 0) {
-        cells[SS_WORK_TID] = ss_cell_integer(model->threads.data[instance->thread].tid);
+        cells[SS_WORK_TID] = ss_thread_cell(model, instance->thread);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/drifts.h"
+#include "analysis/owner_cells.h"
 #include "analysis/program_facts.h"
 #include "analysis/rule_limits.h"
 
@@ -30,14 +31,12 @@ static struct ss_cell ns_cell(double ns)
 static void put_row(const struct ss_drift_row *row, const struct ss_model *model,
                     const struct ss_step_summary *training, struct ss_cell *cells)
 {
-    int64_t rank = ss_rank_of(model, row->process), pid = model->processes.data[row->process].pid;
+    int64_t rank = ss_rank_of(model, row->process);
     const char *way = !row->is_drifting ? "steady" : row->drift.change > 0 ? "slower" : "faster";
     if (rank >= 0) {
         cells[SS_DRIFT_RANK] = ss_cell_integer(rank);
     }
-    if (pid >= 0) {
-        cells[SS_DRIFT_PID] = ss_cell_integer(pid);
-    }
+    cells[SS_DRIFT_PID] = ss_process_cell(model, row->process);
     cells[SS_DRIFT_STAGE] = ss_cell_text(ss_drift_stage_text(row, model, training));
     cells[SS_DRIFT_WAY] = ss_cell_text(ss_strview_of(way));
     cells[SS_DRIFT_MEDIAN] = ns_cell(row->drift.median);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/hotspots_rows.h"
+#include "analysis/owner_cells.h"
 #include "analysis/uncertainty.h"
 #include "base/alloc.h"
 #include "base/intern.h"
@@ -244,10 +245,8 @@ static void thread_cells(const struct ss_model *model, uint32_t id, struct ss_ce
     if (name != 0) {
         cells[SS_HOT_NAME] = ss_cell_text(ss_intern_get(&model->strings, name));
     }
-    if (process->pid >= 0) {
-        cells[SS_HOT_PID] = ss_cell_integer(process->pid);
-    }
-    if (thread->tid >= 0) {
+    cells[SS_HOT_PID] = ss_process_cell(model, thread->process);
+    if (thread->tid != -1) { /* else its name is all that is known */
         cells[SS_HOT_TID] = ss_cell_integer(thread->tid);
     }
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "analysis/memories.h"
+#include "analysis/owner_cells.h"
 
 static const char no_memory[] =
     "no memory: it is read between the steps and phases of a PyTorch training (stepscope info)";
@@ -60,7 +61,7 @@ static void put_name(const struct ss_memory *memory, const struct ss_model *mode
                      struct ss_cell *cells)
 {
     cells[SS_MEMORY_NAME] = ss_cell_text(ss_intern_get(&model->strings, memory->name));
-    cells[SS_MEMORY_PID] = ss_cell_integer(model->processes.data[memory->process].pid);
+    cells[SS_MEMORY_PID] = ss_process_cell(model, memory->process);
 }
 
 void ss_memory_table(const struct ss_memories *memories, const struct ss_selection *selection,

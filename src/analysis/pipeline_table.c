@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/owner_cells.h"
 #include "analysis/pipelines.h"
 #include "analysis/rule_limits.h"
 
@@ -47,9 +48,7 @@ static void put_row(const struct ss_model *model, const struct ss_pipelines *pip
     if (stage->rank >= 0) {
         cells[SS_PIPELINE_RANK] = ss_cell_integer(stage->rank);
     }
-    if (model->processes.data[stage->process].pid >= 0) {
-        cells[SS_PIPELINE_PID] = ss_cell_integer(model->processes.data[stage->process].pid);
-    }
+    cells[SS_PIPELINE_PID] = ss_process_cell(model, stage->process);
     cells[SS_PIPELINE_NUMBER] = ss_cell_integer((int64_t)stage->pipeline);
     cells[SS_PIPELINE_STAGE] = ss_cell_integer((int64_t)(index - row->first));
     cells[SS_PIPELINE_STEPS] = ss_cell_integer((int64_t)steps);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/distribution.h"
+#include "analysis/owner_cells.h"
 #include "analysis/range_rows.h"
 #include "base/intern.h"
 #include "base/strbuf.h"
@@ -74,12 +75,10 @@ void ss_track_owner_cells(const struct ss_model *model, uint32_t track, struct s
                           struct ss_cell *tid, struct ss_cell *thread)
 {
     const struct ss_model_track *row = &model->tracks.data[track];
-    if (row->process != 0 && model->processes.data[row->process].pid >= 0) {
-        *pid = ss_cell_integer(model->processes.data[row->process].pid);
-    }
+    *pid = ss_process_cell(model, row->process);
     if (row->thread != 0) {
         const struct ss_model_thread *owner = &model->threads.data[row->thread];
-        *tid = ss_cell_integer(owner->tid);
+        *tid = ss_thread_cell(model, row->thread);
         if (owner->name != 0) {
             *thread = ss_cell_text(ss_intern_get(&model->strings, owner->name));
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/collective_table.h"
+#include "analysis/owner_cells.h"
 #include "analysis/rank_profiles.h"
 #include "analysis/rule_limits.h"
 
@@ -81,9 +82,7 @@ static void put_row(const struct ss_rank_profiles *profiles, const struct ss_ran
     if (row->rank >= 0) {
         cells[SS_RANK_NUMBER] = ss_cell_integer(row->rank);
     }
-    if (model->processes.data[row->process].pid >= 0) {
-        cells[SS_RANK_PID] = ss_cell_integer(model->processes.data[row->process].pid);
-    }
+    cells[SS_RANK_PID] = ss_process_cell(model, row->process);
     if (row->batch > 0) {
         cells[SS_RANK_BATCH] = ss_cell_integer((int64_t)row->batch);
     }

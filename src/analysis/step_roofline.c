@@ -7,6 +7,7 @@
 
 #include "analysis/kernel_gauges.h"
 #include "analysis/kernel_metrics.h"
+#include "analysis/owner_cells.h"
 #include "analysis/roofline_inside.h"
 #include "base/alloc.h"
 
@@ -285,8 +286,7 @@ static void put_row(const struct building *building, const struct row *row, stru
     if (row->number >= 0) {
         cells[SS_STEP_ROOFLINE_STEP] = ss_cell_integer(row->number);
     }
-    cells[SS_STEP_ROOFLINE_PID] =
-        ss_cell_integer(building->model->processes.data[row->process].pid);
+    cells[SS_STEP_ROOFLINE_PID] = ss_process_cell(building->model, row->process);
     if (row->peaks != NULL) {
         cells[SS_STEP_ROOFLINE_DEVICE] = ss_cell_text(ss_strview_of(row->peaks->name));
     }

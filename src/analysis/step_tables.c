@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/launch_places.h"
+#include "analysis/owner_cells.h"
 #include "analysis/steps.h"
 #include "base/alloc.h"
 #include "base/strbuf.h"
@@ -84,7 +85,7 @@ void ss_steps_table(const struct ss_step_summary *summary, const struct ss_selec
             break;
         }
         struct ss_cell *cells = ss_table_add_row(table);
-        cells[SS_STEP_PID] = ss_cell_integer(process->pid);
+        cells[SS_STEP_PID] = ss_process_cell(model, step->process);
         if (process->name != 0) {
             cells[SS_STEP_PROCESS] = ss_cell_text(ss_intern_get(&model->strings, process->name));
         }

@@ -73,7 +73,7 @@ uint32_t ss_model_builder_process(struct ss_model_builder *builder, uint32_t id,
                                   const struct ss_trace_process *process);
 uint32_t ss_model_builder_thread(struct ss_model_builder *builder, uint32_t id,
                                  const struct ss_trace_thread *thread);
-/* Of a thread whose id exceeds the 31 bits of its record. */
+/* Of a thread whose id exceeds the 31 bits of its record, or is unknown (-1). */
 void ss_model_builder_long_tid(struct ss_model_builder *builder, uint32_t id, int64_t tid);
 uint32_t ss_model_builder_track(struct ss_model_builder *builder, uint32_t id,
                                 const struct ss_trace_track *track);

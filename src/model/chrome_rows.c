@@ -113,12 +113,16 @@ uint32_t ss_chrome_process(struct ss_chrome_rows *rows, const struct ss_chrome_i
     return *known - 1;
 }
 
-/* Texts are names: such threads get a number that no thread has. Kineto truncates ids of pthreads,
- * so that they may be negative. */
+/* Kineto truncates ids of pthreads, so that they may be negative; -1 is unknown. */
+static bool is_numbered(const struct ss_chrome_id *tid)
+{
+    return tid->is_number && tid->number != -1;
+}
+
+/* Texts are names: such threads get a number that no thread has. */
 static int64_t tid_of(const struct ss_chrome_rows *rows, const struct ss_chrome_id *tid)
 {
-    bool is_tid = tid->is_number && tid->number != -1; /* which is unknown */
-    return is_tid ? tid->number : FIRST_UNKNOWN_TID - (int64_t)rows->threads.count;
+    return is_numbered(tid) ? tid->number : FIRST_UNKNOWN_TID - (int64_t)rows->threads.count;
 }
 
 /* Of records, which have 31 bits for it: ids beyond are those of pthreads. */
@@ -139,8 +143,8 @@ uint32_t ss_chrome_thread(struct ss_chrome_rows *rows, const struct ss_chrome_id
     put_id(rows, &key, 1, tid);
     uint32_t *known = find(rows, &key);
     if (*known == 0) {
-        struct ss_chrome_thread thread = {.tid = tid_of(rows, tid)};
-        if (tid->text.raw.length > 0 && thread.tid != tid->number) {
+        struct ss_chrome_thread thread = {.tid = tid_of(rows, tid), .is_named = !is_numbered(tid)};
+        if (!tid->is_number && tid->text.raw.length > 0) {
             struct ss_strview text = ss_chrome_unescaped(rows, tid->text);
             thread.name = ss_strndup(text.data, text.length);
         }
@@ -259,7 +263,7 @@ static void put_thread(struct ss_chrome_rows *rows, struct ss_chrome_thread *thr
                                   .is_main = is_main,
                                   .name = view_of(thread->name)};
     thread->row = ss_model_builder_thread(rows->builder, thread->row, &row);
-    ss_model_builder_long_tid(rows->builder, thread->row, thread->tid);
+    ss_model_builder_long_tid(rows->builder, thread->row, thread->is_named ? -1 : thread->tid);
 }
 
 static uint32_t thread_row(struct ss_chrome_rows *rows, uint32_t index)

@@ -51,6 +51,7 @@ struct ss_chrome_thread {
     uint32_t process; /* index into processes */
     uint32_t row;     /* of the model; 0: no event yet */
     int64_t tid;
+    bool is_named; /* its id is a text: the number is none that the file has */
     char *name;
     uint64_t ranges;
     bool has_steps;

@@ -85,6 +85,7 @@ static void put_thread(struct ss_perfetto_loading *loading, uint32_t index, bool
                                   .is_main = is_main,
                                   .name = text_of(loading, thread->name)};
     thread->row = ss_model_builder_thread(loading->builder, thread->row, &row);
+    ss_model_builder_long_tid(loading->builder, thread->row, thread->tid >= 0 ? thread->tid : -1);
 }
 
 uint32_t ss_perfetto_thread_row(struct ss_perfetto_loading *loading, uint32_t index)

@@ -84,8 +84,10 @@ static void append_thread(struct ss_strbuf *out, const struct ss_model *model, u
         ss_strbuf_append_text(out, "main");
     } else if (row->name != 0) {
         append_text(out, model, row->name, TRACK_BYTES);
-    } else {
+    } else if (row->tid != -1) {
         ss_strbuf_append_format(out, "thread %" PRId64, row->tid);
+    } else {
+        ss_strbuf_append_text(out, "thread");
     }
 }
 

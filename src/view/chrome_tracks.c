@@ -66,8 +66,10 @@ static void append_lane_name(const struct ss_model *model, uint32_t track, struc
         const struct ss_model_thread *thread = &model->threads.data[row->thread];
         if (thread->name != 0) {
             ss_strbuf_append_view(name, ss_intern_get(&model->strings, thread->name));
-        } else {
+        } else if (thread->tid != -1) {
             ss_strbuf_append_format(name, "thread %" PRId64, thread->tid);
+        } else {
+            ss_strbuf_append_text(name, "thread");
         }
         ss_strbuf_append_text(name, ": ");
     }

@@ -110,7 +110,11 @@ void ss_process_append_folded(struct ss_strbuf *out, const struct ss_model *mode
 void ss_thread_append_folded(struct ss_strbuf *out, const struct ss_model *model, uint32_t thread)
 {
     const struct ss_model_thread *row = &model->threads.data[thread];
-    ss_strbuf_append_format(out, "thread (%" PRId64 ")", row->tid);
+    if (row->tid != -1) {
+        ss_strbuf_append_format(out, "thread (%" PRId64 ")", row->tid);
+    } else { /* a file of another tool names it */
+        ss_strbuf_append_text(out, "thread");
+    }
     if (row->name != 0) {
         ss_strbuf_append_text(out, ": ");
         ss_frame_append_clean(out, ss_intern_get(&model->strings, row->name), ";",

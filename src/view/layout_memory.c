@@ -24,7 +24,7 @@ void ss_report_fill_memories(const struct ss_block *block, struct ss_text_table 
         const struct ss_cell *cells = ss_table_cell(table, row, 0);
         ss_text_table_add_row(text, NULL);
         ss_text_table_put(text, SS_MEMORY_NAME, cells[SS_MEMORY_NAME].text, NULL);
-        ss_text_table_putf(text, SS_MEMORY_PID, "cyan", "%" PRId64, cells[SS_MEMORY_PID].integer);
+        ss_report_put_id(text, SS_MEMORY_PID, "cyan", &cells[SS_MEMORY_PID]);
         for (size_t c = SS_MEMORY_START; c <= SS_MEMORY_PER_STEP; c++) {
             ss_report_put_bytes(text, c, &cells[c], c == SS_MEMORY_PER_STEP);
         }
@@ -64,8 +64,7 @@ void ss_report_fill_memory_phases(const struct ss_block *block, struct ss_text_t
         ss_text_table_add_row(text, NULL);
         if (!is_single) {
             ss_text_table_put(text, SS_MEMORY_PHASE_NAME, cells[SS_MEMORY_PHASE_NAME].text, NULL);
-            ss_text_table_putf(text, SS_MEMORY_PHASE_PID, "cyan", "%" PRId64,
-                               cells[SS_MEMORY_PHASE_PID].integer);
+            ss_report_put_id(text, SS_MEMORY_PHASE_PID, "cyan", &cells[SS_MEMORY_PHASE_PID]);
         }
         ss_text_table_put(text, SS_MEMORY_PHASE - first, cells[SS_MEMORY_PHASE].text, NULL);
         ss_text_table_putf(text, SS_MEMORY_PHASE_STEPS - first, NULL, "%" PRId64,

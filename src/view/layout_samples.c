@@ -85,12 +85,9 @@ static void put_identity(struct ss_text_table *text, const struct ss_cell *cells
     } else if (of_ranges) {
         ss_text_table_put(text, SHOW_NAME, ss_strview_of("(in no range)"), "darkgray");
     }
-    if (tid->type == SS_CELL_INTEGER && pid->type == SS_CELL_INTEGER) {
-        ss_text_table_putf(text, SHOW_LOCATION, "cyan", "%" PRId64 "/%" PRId64, pid->integer,
-                           tid->integer);
-    } else if (tid->type == SS_CELL_INTEGER || pid->type == SS_CELL_INTEGER) {
-        ss_text_table_putf(text, SHOW_LOCATION, "cyan", "%" PRId64,
-                           tid->type == SS_CELL_INTEGER ? tid->integer : pid->integer);
+    if (pid->type != SS_CELL_ABSENT || tid->type != SS_CELL_ABSENT) {
+        const struct ss_cell owner[] = {*pid, *tid, {0}};
+        ss_report_put_owner(text, SHOW_LOCATION, owner);
     } else if (of_ranges) {
         put_enclosing(text, cells);
     } else {

@@ -126,7 +126,7 @@ void ss_report_fill_steps(const struct ss_block *block, struct ss_text_table *te
         const struct ss_cell *cells = ss_table_cell(table, row, 0);
         bool is_steady = ss_strview_equal(cells[SS_STEP_KIND].text, ss_strview_of("usual"));
         ss_text_table_add_row(text, is_steady ? NULL : "darkgray");
-        ss_text_table_putf(text, SS_STEP_PID, NULL, "%" PRId64, cells[SS_STEP_PID].integer);
+        ss_report_put_id(text, SS_STEP_PID, NULL, &cells[SS_STEP_PID]);
         ss_text_table_putf(text, SS_STEP_NUMBER, NULL, "%" PRId64, cells[SS_STEP_NUMBER].integer);
         if (cells[SS_STEP_PROCESS].type == SS_CELL_TEXT) {
             ss_text_table_put(text, SS_STEP_PROCESS, cells[SS_STEP_PROCESS].text, NULL);

@@ -216,9 +216,7 @@ void ss_report_fill_counters(const struct ss_block *block, struct ss_text_table 
         const struct ss_cell *cells = ss_table_cell(table, row, 0);
         ss_text_table_add_row(text, NULL);
         put_series(text, SERIES, cells);
-        if (cells[SS_COUNTER_PID].type == SS_CELL_INTEGER) {
-            ss_text_table_putf(text, PID, "cyan", "%" PRId64, cells[SS_COUNTER_PID].integer);
-        }
+        ss_report_put_id(text, PID, "cyan", &cells[SS_COUNTER_PID]);
         ss_report_put_count(text, COUNT, &cells[SS_COUNTER_COUNT]);
         for (size_t i = 0; i < 6; i++) {
             put_value(text, MIN + i, &cells[SS_COUNTER_MIN + i], &cells[SS_COUNTER_UNIT]);

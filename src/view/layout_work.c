@@ -27,6 +27,8 @@ enum {
     WORK_COLUMNS
 };
 
+enum { MOST_OWNER_BYTES = 4096 };
+
 static void put_duration(struct ss_text_table *text, size_t column, const struct ss_cell *cell)
 {
     struct ss_cell whole = *cell;
@@ -56,8 +58,7 @@ static void put_mean_count(struct ss_text_table *text, size_t column, const stru
 /* "GPU 0 stream 7", "pid 4242" */
 static void put_owner(struct ss_text_table *text, const struct ss_cell *cells)
 {
-    char owner[96];
-    int used = 0;
+    struct ss_strbuf owner;
     static const struct {
         size_t column;
         const char *what;
@@ -65,16 +66,23 @@ static void put_owner(struct ss_text_table *text, const struct ss_cell *cells)
                  {SS_WORK_STREAM, "stream"},
                  {SS_WORK_PID, "pid"},
                  {SS_WORK_TID, "tid"}};
+    ss_strbuf_init(&owner, MOST_OWNER_BYTES);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const struct ss_cell *cell = &cells[parts[i].column];
+        if (cell->type == SS_CELL_ABSENT) {
+            continue;
+        }
+        ss_strbuf_append_text(&owner, owner.length > 0 ? " " : "");
         if (cell->type == SS_CELL_INTEGER) {
-            used += snprintf(owner + used, sizeof owner - (size_t)used, "%s%s %" PRId64,
-                             used > 0 ? " " : "", parts[i].what, cell->integer);
+            ss_strbuf_append_format(&owner, "%s %" PRId64, parts[i].what, cell->integer);
+        } else {
+            ss_strbuf_append_view(&owner, cell->text);
         }
     }
-    if (used > 0) {
-        ss_text_table_putf(text, WORK_OWNER, NULL, "%s", owner);
+    if (owner.length > 0) {
+        ss_text_table_put(text, WORK_OWNER, (struct ss_strview){owner.data, owner.length}, NULL);
     }
+    ss_strbuf_fini(&owner);
 }
 
 static const char *colour_of(const struct ss_cell *operation)

@@ -5,7 +5,7 @@
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
-enum { MAX_CELL_BYTES = 64 };
+enum { MAX_CELL_BYTES = 64, MOST_ID_BYTES = 4096 };
 
 static void put_text(struct ss_text_table *table, size_t column, struct ss_strbuf *text)
 {
@@ -72,15 +72,43 @@ const char *ss_report_share_colour(double percent)
     return percent >= 25 ? "lightred" : percent >= 10 ? "brown" : NULL;
 }
 
+static void append_id(struct ss_strbuf *out, const struct ss_cell *cell)
+{
+    if (cell->type == SS_CELL_INTEGER) {
+        ss_strbuf_append_format(out, "%" PRId64, cell->integer);
+    } else if (cell->type == SS_CELL_TEXT) {
+        ss_strbuf_append_view(out, cell->text);
+    }
+}
+
+static void put_coloured(struct ss_text_table *table, size_t column, const char *colour,
+                         struct ss_strbuf *text)
+{
+    if (text->length > 0) {
+        ss_text_table_put(table, column, (struct ss_strview){text->data, text->length}, colour);
+    }
+    ss_strbuf_fini(text);
+}
+
+void ss_report_put_id(struct ss_text_table *table, size_t column, const char *colour,
+                      const struct ss_cell *cell)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, MOST_ID_BYTES);
+    append_id(&text, cell);
+    put_coloured(table, column, colour, &text);
+}
+
 void ss_report_put_owner(struct ss_text_table *table, size_t column, const struct ss_cell *cells)
 {
-    if (cells[1].type == SS_CELL_INTEGER) {
-        struct ss_strview name =
-            cells[2].type == SS_CELL_TEXT ? cells[2].text : (struct ss_strview){"", 0};
-        ss_text_table_putf(table, column, "cyan", "%" PRId64 "/%" PRId64 "%s%.*s", cells[0].integer,
-                           cells[1].integer, name.length > 0 ? " " : "", (int)name.length,
-                           name.data);
-    } else if (cells[0].type == SS_CELL_INTEGER) {
-        ss_text_table_putf(table, column, "cyan", "%" PRId64, cells[0].integer);
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, MOST_ID_BYTES);
+    append_id(&text, &cells[0]);
+    ss_strbuf_append_text(&text, cells[1].type != SS_CELL_ABSENT && text.length > 0 ? "/" : "");
+    append_id(&text, &cells[1]);
+    if (cells[1].type == SS_CELL_INTEGER && cells[2].type == SS_CELL_TEXT) {
+        ss_strbuf_append_char(&text, ' ');
+        ss_strbuf_append_view(&text, cells[2].text);
     }
+    put_coloured(table, column, "cyan", &text);
 }

@@ -19,6 +19,9 @@ void ss_report_put_count(struct ss_text_table *table, size_t column, const struc
 void ss_report_put_bytes(struct ss_text_table *table, size_t column, const struct ss_cell *cell,
                          bool is_change);
 /* "4242/4243 autograd", "4242"; pid, tid and thread name are consecutive cells. */
+/* The number of a process or thread, or its name; nothing if it is absent. */
+void ss_report_put_id(struct ss_text_table *table, size_t column, const char *colour,
+                      const struct ss_cell *cell);
 void ss_report_put_owner(struct ss_text_table *table, size_t column, const struct ss_cell *cells);
 
 /* Fills an uninitialised table from a block whose table has at least one row. */

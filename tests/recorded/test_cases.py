@@ -75,6 +75,27 @@ def test_a_file_without_steps(text_of):
     assert "The file has no steps" in text and "optimizers updated" not in text
 
 
+def test_ids_that_are_texts(rows_of, text_of, stepscope, tmp_path):
+    """They are names; no number stands for them."""
+    events = [{"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": 1, "dur": 5} for name, pid, tid in [
+        ("a", "rank 0", "main loop"), ("b", "rank 0", "loader"), ("c", "rank 1", "main loop"),
+        ("d", 5, "loader"), ("e", 5, -1), ("f", 5, 6)]]
+    events.append({"ph": "X", "name": "g (x.py:1)", "cat": "python_function", "pid": "rank 0",
+                   "tid": "loader", "ts": 10, "dur": 5, "args": {"Python id": 1}})
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    owners = {row["name"]: (row["pid"], row["tid"], row["thread"]) for row in rows_of(path, "range")}
+    assert {name: owners[name] for name in "abcdef"} == {
+        "a": ("rank 0", "main loop", "main loop"), "b": ("rank 0", "loader", "loader"),
+        "c": ("rank 1", "main loop", "main loop"), "d": (5, "loader", "loader"),
+        "e": (5, None, None), "f": (5, 6, None)}
+    (thread,) = rows_of(path, "thread")
+    assert (thread["name"], thread["pid"], thread["tid"]) == ("loader", "rank 0", None)
+    text = text_of(path, "--by", "range")
+    assert "rank 0/main loop" in text and "rank 1/main loop" in text and "5/loader" in text
+    assert "214748" not in text + stepscope("export", "--to", "folded", "--threads", "-o", "-", path).stdout
+
+
 def test_a_snapshot_without_a_history(text_of):
     text = text_of(case(23))
     assert ("GPU 0: 2.0 MiB allocated when the snapshot was taken; the peak is unknown, because the "
