@@ -14,6 +14,20 @@ static void add_reason(struct ss_sentence *out, const char *reason)
     }
 }
 
+/* ": rank 3 of 8: no event, only names" */
+static void add_no_events(const struct ss_trust_problem *problem, struct ss_sentence *out)
+{
+    if (problem->has_rank) {
+        ss_sentence_add(out, ": rank ");
+        ss_sentence_add_number(out, problem->rank);
+        if (problem->world_size > 0) {
+            ss_sentence_add(out, " of ");
+            ss_sentence_add_number(out, problem->world_size);
+        }
+    }
+    ss_sentence_add(out, ": no event, only names");
+}
+
 void ss_trust_problem_add(const struct ss_trust_problem *problem, struct ss_sentence *out)
 {
     ss_sentence_add_name(out, ss_strview_of(problem->input));
@@ -41,6 +55,9 @@ void ss_trust_problem_add(const struct ss_trust_problem *problem, struct ss_sent
     case SS_PROBLEM_NO_SAMPLES:
         ss_sentence_add(out, " holds no samples");
         break;
+    case SS_PROBLEM_NO_EVENTS:
+        add_no_events(problem, out);
+        return;
     case SS_PROBLEM_MISSING_RANKS:
         ss_sentence_add(out, ": nothing was recorded of ranks ");
         ss_sentence_add(out, problem->reason);

@@ -85,6 +85,18 @@ static bool has_no_samples(const struct ss_report_parts *parts)
            parts->selection->model->filtered_samples == 0;
 }
 
+/* Files of other tools that say nothing but names lack more than samples: the header says so. */
+static bool has_names_only(const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        const struct ss_model_input *input = &model->inputs.data[i];
+        if (input->kind != SS_INPUT_IMPORT || input->summary.events > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The recorder's note in the file, or what failed. */
 static const char *why_no_samples(const struct ss_model *model, const struct ss_trust *trust)
 {
@@ -222,7 +234,7 @@ void ss_report_add_tables(const struct ss_report_parts *parts, const struct ss_t
             lacks_samples = true;
         }
     }
-    if (lacks_samples) {
+    if (lacks_samples && !has_names_only(parts->selection->model)) {
         add_no_samples(parts, document);
     }
 }

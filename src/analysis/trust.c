@@ -335,6 +335,22 @@ static const char *why_no_samples(const struct ss_model *model, const struct par
                : "";
 }
 
+/* The rank whose file it is, if it says so. */
+static void add_no_events(struct ss_trust *trust, const struct ss_model *model, uint32_t input)
+{
+    add_problem(trust, SS_PROBLEM_NO_EVENTS, ss_model_text(model, model->inputs.data[input].path),
+                "");
+    struct ss_trust_problem *problem = &trust->problems.data[trust->problems.count - 1];
+    for (size_t i = 1; i < model->processes.count && !problem->has_rank; i++) {
+        const struct ss_model_process *process = &model->processes.data[i];
+        if (process->input == input && process->has_rank) {
+            problem->has_rank = true;
+            problem->rank = process->rank;
+            problem->world_size = process->world_size;
+        }
+    }
+}
+
 static bool may_lack_samples(const struct ss_model *model, const struct ss_model_input *input)
 {
     return (input->kind == SS_INPUT_IMPORT && input->summary.events > 0) ||
@@ -361,10 +377,10 @@ static void find_early_ends(struct ss_trust *trust, const struct ss_model *model
     }
 }
 
-static void find_problems(struct ss_trust *trust, const struct ss_model *model,
-                          const struct part *part)
+/* Of the file itself. */
+static void find_damage(struct ss_trust *trust, const struct ss_model *model, uint32_t number)
 {
-    const struct ss_model_input *input = &model->inputs.data[part->input];
+    const struct ss_model_input *input = &model->inputs.data[number];
     const char *path = ss_model_text(model, input->path);
     const struct ss_trace_summary *summary = &input->summary;
     if (input->kind == SS_INPUT_TRACE && (summary->damaged_units > 0 || summary->lost_bytes > 0)) {
@@ -377,6 +393,14 @@ static void find_problems(struct ss_trust *trust, const struct ss_model *model,
     } else if (input->skipped.is_cut) {
         add_problem(trust, SS_PROBLEM_CUT, path, "");
     }
+}
+
+static void find_problems(struct ss_trust *trust, const struct ss_model *model,
+                          const struct part *part)
+{
+    const struct ss_model_input *input = &model->inputs.data[part->input];
+    const char *path = ss_model_text(model, input->path);
+    find_damage(trust, model, part->input);
     for (size_t i = part->sources.first; i < part->sources.end; i++) {
         const struct ss_model_source *source = &model->sources.data[i];
         const char *name = ss_model_text(model, source->name);
@@ -390,7 +414,11 @@ static void find_problems(struct ss_trust *trust, const struct ss_model *model,
         }
     }
     find_early_ends(trust, model, part);
-    if (input->samples == 0 && trust->selection->filtered == 0 && !may_lack_samples(model, input)) {
+    bool lacks_samples =
+        input->samples == 0 && trust->selection->filtered == 0 && !may_lack_samples(model, input);
+    if (lacks_samples && input->kind == SS_INPUT_IMPORT) {
+        add_no_events(trust, model, part->input);
+    } else if (lacks_samples) {
         add_problem(trust, SS_PROBLEM_NO_SAMPLES, path, why_no_samples(model, part));
     }
 }

@@ -20,6 +20,7 @@ enum ss_trust_problem_kind {
     SS_PROBLEM_FAILED,      /* a source of samples failed */
     SS_PROBLEM_UNAVAILABLE, /* the Python sampler could not run */
     SS_PROBLEM_NO_SAMPLES,
+    SS_PROBLEM_NO_EVENTS,    /* another tool's file has nothing but names */
     SS_PROBLEM_MISSING_RANKS /* `reason`: their numbers */
 };
 
@@ -30,6 +31,8 @@ struct ss_trust_problem {
     const char *reason; /* "" when the kind says it all */
     uint64_t offset;    /* DAMAGED: of the first damage */
     uint64_t lost_bytes;
+    bool has_rank; /* NO_EVENTS: the file says whose it is */
+    uint32_t rank, world_size;
 };
 
 /* What the recording of devices counted of itself. */

@@ -203,6 +203,11 @@ static void print_inputs(const struct ss_model *model, const struct ss_info_styl
         if (i == 0 || input->tool != model->inputs.data[i - 1].tool) {
             print_text(model, style, "recorded by", input->tool);
         }
+        if (is_shown && input->kind == SS_INPUT_IMPORT && input->summary.events == 0 &&
+            input->samples == 0) {
+            print_key(style, "events");
+            fprintf(ss_stdout(), "none, only names\n");
+        }
         if (input->skipped.events > 0) {
             print_key(style, "skipped");
             fprintf(ss_stdout(), "%" PRIu64 " events, the first at byte %" PRIu64 ": %s\n",

@@ -511,10 +511,25 @@ static void finish_devices(struct ss_chrome_rows *rows)
     }
 }
 
+/* The file of a rank says whose it is even if it has no event: its process is the first one that it
+ * names. */
+static void put_owner(struct ss_chrome_rows *rows)
+{
+    for (uint32_t i = 0; i < rows->processes.count && rows->owner == 0; i++) {
+        if (!rows->processes.data[i].is_named_device) {
+            process_row(rows, i);
+        }
+    }
+    ss_chrome_owner_row(rows);
+}
+
 void ss_chrome_rows_finish(struct ss_chrome_rows *rows, int64_t rank, int64_t world_size)
 {
     rows->rank = rank;
     rows->world_size = world_size;
+    if (rank >= 0) {
+        put_owner(rows);
+    }
     for (uint32_t i = 0; i < rows->processes.count; i++) {
         if (rows->processes.data[i].row == 0) {
             continue;

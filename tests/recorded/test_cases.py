@@ -75,6 +75,19 @@ def test_a_file_without_steps(text_of):
     assert "The file has no steps" in text and "optimizers updated" not in text
 
 
+# --- names ------------------------------------------------------------------------------------------
+
+def test_a_file_of_names_alone(stepscope, text_of_info, info_of):
+    done = stepscope("report", case(30), status=3)
+    assert "30-metadata-only.json: rank 3 of 8: no event, only names" in done.stdout
+    assert done.stderr.endswith(": rank 3 of 8: no event, only names\n")
+    assert "samples" not in done.stdout
+    (process,) = info_of(case(30))["processes"]
+    assert process == {"pid": 5, "name": "python", "rank": 3, "world_size": 8}
+    text = text_of_info(case(30))
+    assert "none, only names" in text and "3 of 8" in text
+
+
 def test_ids_that_are_texts(rows_of, text_of, stepscope, tmp_path):
     """They are names; no number stands for them."""
     events = [{"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": 1, "dur": 5} for name, pid, tid in [
