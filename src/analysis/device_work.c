@@ -251,3 +251,21 @@ bool ss_model_has_device_work(const struct ss_model *model)
     }
     return false;
 }
+
+double ss_device_copies_share(const struct ss_selection *selection)
+{
+    const struct ss_model *model = selection->model;
+    double all_ns = 0, copies_ns = 0;
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        const struct ss_model_track *track = &model->tracks.data[range->track];
+        enum ss_event_type type = type_of(model, range);
+        if (track->stream != 0 && is_work(type) && (range->flags & SS_RANGE_OUTSIDE) == 0 &&
+            selection->processes[track->process]) {
+            double ns = (double)(range->end_ns - range->begin_ns);
+            all_ns += ns;
+            copies_ns += type != SS_EVENT_TYPE_kernel ? ns : 0;
+        }
+    }
+    return all_ns > 0 ? copies_ns / all_ns : 0;
+}

@@ -42,6 +42,9 @@ void ss_device_works_fini(struct ss_device_works *works);
 /* Whether the model has work of devices at all. */
 bool ss_model_has_device_work(const struct ss_model *model);
 
+/* The share of copies and memsets of the time of all work; 0 without any. */
+double ss_device_copies_share(const struct ss_selection *selection);
+
 /* A whole number that an event carries: as its payload, where this kind of event has it there, or
  * as a field. False: it does not. */
 bool ss_event_number(const struct ss_model *model, const struct ss_model_range *range,

@@ -22,6 +22,14 @@ static uint64_t rows_of(const struct ss_table_input *input, uint64_t top)
     return input->options->is_page ? input->options->max_rows : top;
 }
 
+/* Of all work of devices, copies and memsets take a tenth or more: then shares of kernels alone
+ * mislead. A page has tables of both. */
+static unsigned shown_work(const struct ss_table_input *input)
+{
+    bool has_copies = !input->options->is_page && ss_device_copies_share(input->selection) >= 0.1;
+    return has_copies ? SS_KERNELS | SS_COPIES | SS_MEMSETS : SS_KERNELS;
+}
+
 /* Adds nothing where no operators or modules were recorded. */
 static size_t add_calls(const struct ss_table_input *input, struct ss_table *tables)
 {
@@ -30,11 +38,11 @@ static size_t add_calls(const struct ss_table_input *input, struct ss_table *tab
     const struct ss_operators_options modules = {.sort = SS_OPERATORS_BY_STEP,
                                                  .max_rows = rows_of(input, TOP_MODULES)};
     const struct ss_selection *selection = input->selection;
-    const struct ss_work_options kernels = {.types = SS_KERNELS,
-                                            .max_rows = rows_of(input, TOP_KERNELS)};
+    const struct ss_work_options works = {.types = shown_work(input),
+                                          .max_rows = rows_of(input, TOP_KERNELS)};
     size_t count = 0;
     if (ss_model_has_device_work(selection->model)) {
-        ss_work_table(selection, input->training, &kernels, &tables[count++]);
+        ss_work_table(selection, input->training, &works, &tables[count++]);
     }
     if (ss_model_has_domain(selection->model, ss_domain_torch)) {
         ss_operators_table(selection, input->training, &operators, &tables[count++]);

@@ -4,6 +4,7 @@
 import gzip
 import json
 import pathlib
+import sqlite3
 
 import pytest
 
@@ -73,6 +74,56 @@ def test_a_profile_of_nothing(text_of):
 def test_a_file_without_steps(text_of):
     text = text_of(case(25))
     assert "The file has no steps" in text and "optimizers updated" not in text
+
+
+def nsys_of(case_path, path):
+    """The work of a file of kineto as Nsight Systems writes it."""
+    db = sqlite3.connect(path)
+    columns = "start INTEGER, end INTEGER, correlationId INTEGER, globalPid INTEGER, deviceId INTEGER, streamId INTEGER"
+    db.execute("CREATE TABLE StringIds (id INTEGER, value TEXT)")
+    db.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER,"
+               " correlationId INTEGER, nameId INTEGER, returnValue INTEGER)")
+    db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({columns}, demangledName INTEGER, shortName INTEGER)")
+    db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY ({columns}, bytes INTEGER, copyKind INTEGER,"
+               " srcKind INTEGER, dstKind INTEGER)")
+    names = {}
+    for event in json.loads(case_path.read_text())["traceEvents"]:
+        name = names.setdefault(event["name"], len(names) + 1)
+        start, arguments = event["ts"] * 1000, event["args"]
+        end, correlation = start + event["dur"] * 1000, arguments["correlation"]
+        if event["cat"] == "cuda_runtime":
+            db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,?,?,?,0)",
+                       (start, end, 7 << 24 | 7, correlation, name))
+        elif event["cat"] == "kernel":
+            db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?,?,?,?,0,3,?,?)",
+                       (start, end, correlation, 7 << 24, name, name))
+        else:
+            db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?,?,?,?,0,3,?,1,0,2)",
+                       (start, end, correlation, 7 << 24, arguments["bytes"]))
+    db.executemany("INSERT INTO StringIds VALUES (?,?)", [(number, name) for name, number in names.items()])
+    db.commit()
+    db.close()
+    return path
+
+
+@pytest.mark.parametrize("tool", ["kineto", "nsys"])
+def test_copies_that_dominate_stand_in_the_report(report_of, text_of, tmp_path, tool):
+    path = case("25") if tool == "kineto" else nsys_of(case("25"), tmp_path / "copies.sqlite")
+    table = next(one for one in report_of(path)["tables"] if one["by"] == "gpu-work")
+    assert [(row["operation"], row["total_ns"], round(row["time_percent"], 1)) for row in table["rows"]] == [
+        ("copy", 2_700_000, 97.8), ("kernel", 60_000, 2.2)]
+    text = text_of(path)
+    assert "97.8%" in text and "100.0%" not in text.split("Operators")[0]
+
+
+def test_few_copies_do_not_displace_kernels(report_of, tmp_path):
+    document = json.loads(case("25").read_text())
+    for event in document["traceEvents"]:
+        event["dur"] = 2 if event["cat"] == "gpu_memcpy" else event["dur"]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(document))
+    tables = [one["by"] for one in report_of(path)["tables"]]
+    assert "kernel" in tables and "gpu-work" not in tables
 
 
 # --- names ------------------------------------------------------------------------------------------

@@ -130,6 +130,46 @@ static void parts_are_of_a_process_and_a_device(void **state)
     timed_end(&timed);
 }
 
+/* Copies of 30 and 20 beside a kernel of 150; without work there is no share. */
+static void the_share_of_copies(void **state)
+{
+    (void)state;
+    struct timed timed;
+    timed_begin(&timed);
+    timed_load(&timed);
+    assert_true(ss_device_copies_share(&timed.selection) == 0);
+    timed_end(&timed);
+    timed_begin(&timed);
+    uint32_t stream = timed_stream(&timed, timed_device(&timed, 0), 7);
+    timed_copy(&timed, stream, "Memcpy HtoD (Pinned -> Device)", 100, 130, 1);
+    timed_kernel(&timed, stream, "gemm", 200, 350, 2);
+    timed_copy(&timed, stream, "Memcpy DtoH (Device -> Pinned)", 400, 420, 3);
+    timed_load(&timed);
+    assert_true(ss_device_copies_share(&timed.selection) == 0.25);
+    timed_end(&timed);
+}
+
+/* Work that began outside the requested time counts only where all is asked for. */
+static void works_outside_the_requested_time(void **state)
+{
+    (void)state;
+    struct timed timed;
+    struct ss_device_works works;
+    timed_begin(&timed);
+    uint32_t stream = timed_stream(&timed, timed_device(&timed, 0), 7);
+    timed_kernel(&timed, stream, "gemm", 100, 200, 1);
+    timed.model.ranges.data[timed.model.ranges.count - 1].flags = SS_RANGE_OUTSIDE;
+    timed_kernel(&timed, stream, "gemm", 300, 400, 2);
+    timed_load(&timed);
+    ss_device_works_init(&works, &timed.selection);
+    assert_int_equal(works.works.count, 1);
+    ss_device_works_fini(&works);
+    ss_device_works_init_all(&works, &timed.selection);
+    assert_int_equal(works.works.count, 2);
+    ss_device_works_fini(&works);
+    timed_end(&timed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +177,8 @@ int main(void)
         cmocka_unit_test(kernels_of_a_graph_have_its_launch),
         cmocka_unit_test(missing_and_shared_numbers),
         cmocka_unit_test(parts_are_of_a_process_and_a_device),
+        cmocka_unit_test(the_share_of_copies),
+        cmocka_unit_test(works_outside_the_requested_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
