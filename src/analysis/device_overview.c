@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/lost_kernels.h"
 #include "analysis/owner_cells.h"
 #include "base/alloc.h"
 
@@ -28,6 +29,7 @@ static const struct ss_column gpu_columns[SS_GPU_COLUMNS] = {
     [SS_GPU_COMMUNICATION_ALL] = {.key = "communication_ns", .unit = "ns"},
     [SS_GPU_OVERLAP_PERCENT] = {.key = "overlap_percent", .unit = "percent"},
     [SS_GPU_WITHOUT_LAUNCH] = {.key = "without_launch", .unit = "instances"},
+    [SS_GPU_LOST] = {.key = "launches_without_kernel", .unit = "instances"},
 };
 
 static const struct ss_column stream_columns[SS_STREAM_COLUMNS] = {
@@ -101,10 +103,63 @@ static struct part_counts count_part(const struct ss_model *model,
     return counts;
 }
 
-static void add_gpu(const struct ss_model *model, const struct ss_device_works *all,
-                    const struct ss_device_part *part, struct ss_table *table)
+/* What the tables are built from. */
+struct overview {
+    const struct ss_model *model;
+    struct ss_device_works works;
+    struct ss_lost_kernels lost;
+};
+
+static void init_overview(struct overview *overview, const struct ss_selection *selection)
 {
-    const struct ss_device_work *works = &all->works.data[part->first];
+    struct ss_recorded_devices recorded;
+    overview->model = selection->model;
+    ss_device_works_init(&overview->works, selection);
+    ss_recorded_devices_init(&recorded, selection->model);
+    ss_lost_kernels_init(&overview->lost, selection, &recorded);
+    ss_recorded_devices_fini(&recorded);
+}
+
+static void fini_overview(struct overview *overview)
+{
+    ss_device_works_fini(&overview->works);
+    ss_lost_kernels_fini(&overview->lost);
+}
+
+/* Whether lost kernels may have run for more than a tenth of the time from the first to the last
+ * work: then it is unknown for how much of it the device was idle. */
+static bool lacks_kernels(const struct overview *overview, uint32_t process, uint64_t begin_ns,
+                          uint64_t span_ns)
+{
+    return ss_lost_kernels_time(&overview->lost, process, begin_ns, begin_ns + span_ns) >
+           span_ns / 10;
+}
+
+/* Where it is unknown how much of the span was idle, it has neither share nor rest. */
+static void put_times(const struct ss_busy_times *times, uint64_t span_ns, bool knows_idle,
+                      struct ss_cell *cells)
+{
+    cells[SS_GPU_SPAN] = ss_cell_integer((int64_t)span_ns);
+    cells[SS_GPU_BUSY] = ss_cell_integer((int64_t)ss_busy_sum(times));
+    if (knows_idle) {
+        cells[SS_GPU_BUSY_PERCENT] = ss_cell_real(percent_of(ss_busy_sum(times), span_ns));
+        cells[SS_GPU_IDLE] = ss_cell_integer((int64_t)times->idle_ns);
+    }
+    cells[SS_GPU_COMPUTE] = ss_cell_integer((int64_t)times->class_ns[SS_WORK_COMPUTE]);
+    cells[SS_GPU_COMMUNICATION] = ss_cell_integer((int64_t)times->class_ns[SS_WORK_COMMUNICATION]);
+    cells[SS_GPU_COPY] = ss_cell_integer((int64_t)times->class_ns[SS_WORK_COPY]);
+    cells[SS_GPU_COMMUNICATION_ALL] = ss_cell_integer((int64_t)times->communication_ns);
+    if (times->communication_ns > 0) {
+        cells[SS_GPU_OVERLAP_PERCENT] =
+            ss_cell_real(percent_of(times->overlap_ns, times->communication_ns));
+    }
+}
+
+static void add_gpu(const struct overview *overview, const struct ss_device_part *part,
+                    struct ss_table *table)
+{
+    const struct ss_model *model = overview->model;
+    const struct ss_device_work *works = &overview->works.works.data[part->first];
     size_t count = part->end - part->first;
     struct part_counts counts = count_part(model, works, count);
     struct ss_busy busy;
@@ -122,34 +177,25 @@ static void add_gpu(const struct ss_model *model, const struct ss_device_works *
     cells[SS_GPU_STREAMS] = ss_cell_integer((int64_t)counts.streams);
     cells[SS_GPU_KERNELS] = ss_cell_integer((int64_t)counts.kernels);
     cells[SS_GPU_KERNEL_TIME] = ss_cell_integer((int64_t)counts.kernel_ns);
-    cells[SS_GPU_SPAN] = ss_cell_integer((int64_t)span_ns);
-    cells[SS_GPU_BUSY] = ss_cell_integer((int64_t)ss_busy_sum(&times));
-    cells[SS_GPU_BUSY_PERCENT] = ss_cell_real(percent_of(ss_busy_sum(&times), span_ns));
-    cells[SS_GPU_COMPUTE] = ss_cell_integer((int64_t)times.class_ns[SS_WORK_COMPUTE]);
-    cells[SS_GPU_COMMUNICATION] = ss_cell_integer((int64_t)times.class_ns[SS_WORK_COMMUNICATION]);
-    cells[SS_GPU_COPY] = ss_cell_integer((int64_t)times.class_ns[SS_WORK_COPY]);
-    cells[SS_GPU_IDLE] = ss_cell_integer((int64_t)times.idle_ns);
-    cells[SS_GPU_COMMUNICATION_ALL] = ss_cell_integer((int64_t)times.communication_ns);
-    if (times.communication_ns > 0) {
-        cells[SS_GPU_OVERLAP_PERCENT] =
-            ss_cell_real(percent_of(times.overlap_ns, times.communication_ns));
-    }
+    put_times(&times, span_ns, !lacks_kernels(overview, part->process, begin_ns, span_ns), cells);
     cells[SS_GPU_WITHOUT_LAUNCH] = ss_cell_integer((int64_t)counts.without_launch);
+    cells[SS_GPU_LOST] = ss_cell_integer(
+        (int64_t)ss_lost_kernels_count(&overview->lost, part->process, 0, UINT64_MAX));
 }
 
 void ss_gpu_table(const struct ss_selection *selection, struct ss_table *table)
 {
-    struct ss_device_works works;
+    struct overview overview;
     *table = (struct ss_table){.name = "gpu",
                                .title = "Devices",
                                .empty_text = "no work of a device was recorded",
                                .columns = gpu_columns,
                                .column_count = SS_GPU_COLUMNS};
-    ss_device_works_init(&works, selection);
-    for (size_t i = 0; i < works.parts.count; i++) {
-        add_gpu(selection->model, &works, &works.parts.data[i], table);
+    init_overview(&overview, selection);
+    for (size_t i = 0; i < overview.works.parts.count; i++) {
+        add_gpu(&overview, &overview.works.parts.data[i], table);
     }
-    ss_device_works_fini(&works);
+    fini_overview(&overview);
 }
 
 /* --- streams ---------------------------------------------------------------------------------- */
@@ -158,7 +204,7 @@ struct stream_row {
     struct ss_device_part part;
     uint32_t stream;
     uint64_t counts[SS_WORK_CLASSES], times_ns[SS_WORK_CLASSES];
-    uint64_t busy_ns, busy_until_ns, overlaps, span_ns;
+    uint64_t busy_ns, busy_until_ns, overlaps, begin_ns, span_ns; /* span: of its device */
 };
 
 struct stream_rows ss_vec_of(struct stream_row);
@@ -178,9 +224,10 @@ static void add_work(struct stream_row *row, const struct ss_device_work *work)
     }
 }
 
-static void collect_streams(const struct ss_model *model, const struct ss_device_works *works,
-                            struct stream_rows *rows)
+static void collect_streams(const struct overview *overview, struct stream_rows *rows)
 {
+    const struct ss_model *model = overview->model;
+    const struct ss_device_works *works = &overview->works;
     uint32_t *row_of = ss_alloc_zero(model->streams.count + 1, sizeof *row_of);
     for (size_t i = 0; i < works->parts.count; i++) {
         const struct ss_device_part *part = &works->parts.data[i];
@@ -192,8 +239,10 @@ static void collect_streams(const struct ss_model *model, const struct ss_device
             const struct ss_device_work *work = &works->works.data[j];
             uint32_t *known = &row_of[work->stream];
             if (*known <= first_row) { /* none of this part */
-                ss_vec_push(rows, (struct stream_row){
-                                      .part = *part, .stream = work->stream, .span_ns = span_ns});
+                ss_vec_push(rows, (struct stream_row){.part = *part,
+                                                      .stream = work->stream,
+                                                      .begin_ns = begin_ns,
+                                                      .span_ns = span_ns});
                 *known = (uint32_t)rows->count;
             }
             add_work(&rows->data[*known - 1], work);
@@ -211,9 +260,10 @@ static int compare_streams(const void *left, const void *right)
     return a->stream < b->stream ? -1 : a->stream > b->stream;
 }
 
-static void put_stream(const struct ss_model *model, const struct stream_row *row,
+static void put_stream(const struct overview *overview, const struct stream_row *row,
                        struct ss_cell *cells)
 {
+    const struct ss_model *model = overview->model;
     put_owner(model, &row->part, &cells[SS_STREAM_DEVICE], &cells[SS_STREAM_PID],
               &cells[SS_STREAM_RANK]);
     const uint64_t *counts = row->counts, *times_ns = row->times_ns;
@@ -227,22 +277,24 @@ static void put_stream(const struct ss_model *model, const struct stream_row *ro
     cells[SS_STREAM_COPIES] = ss_cell_integer((int64_t)counts[SS_WORK_COPY]);
     cells[SS_STREAM_COPY_TIME] = ss_cell_integer((int64_t)times_ns[SS_WORK_COPY]);
     cells[SS_STREAM_BUSY] = ss_cell_integer((int64_t)row->busy_ns);
-    cells[SS_STREAM_BUSY_PERCENT] = ss_cell_real(percent_of(row->busy_ns, row->span_ns));
+    if (!lacks_kernels(overview, row->part.process, row->begin_ns, row->span_ns)) {
+        cells[SS_STREAM_BUSY_PERCENT] = ss_cell_real(percent_of(row->busy_ns, row->span_ns));
+    }
     cells[SS_STREAM_OVERLAPS] = ss_cell_integer((int64_t)row->overlaps);
 }
 
 void ss_stream_table(const struct ss_selection *selection, uint64_t max_rows,
                      struct ss_table *table)
 {
-    struct ss_device_works works;
+    struct overview overview;
     struct stream_rows rows = {0};
     *table = (struct ss_table){.name = "stream",
                                .title = "Streams",
                                .empty_text = "no work of a device was recorded",
                                .columns = stream_columns,
                                .column_count = SS_STREAM_COLUMNS};
-    ss_device_works_init(&works, selection);
-    collect_streams(selection->model, &works, &rows);
+    init_overview(&overview, selection);
+    collect_streams(&overview, &rows);
     if (rows.count > 1) {
         qsort(rows.data, rows.count, sizeof *rows.data, compare_streams);
     }
@@ -251,8 +303,8 @@ void ss_stream_table(const struct ss_selection *selection, uint64_t max_rows,
             table->hidden_rows = rows.count - i;
             break;
         }
-        put_stream(selection->model, &rows.data[i], ss_table_add_row(table));
+        put_stream(&overview, &rows.data[i], ss_table_add_row(table));
     }
     ss_vec_fini(&rows);
-    ss_device_works_fini(&works);
+    fini_overview(&overview);
 }

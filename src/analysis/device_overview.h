@@ -17,8 +17,8 @@ enum ss_gpu_column {
     SS_GPU_KERNELS,
     SS_GPU_KERNEL_TIME, /* sum */
     SS_GPU_SPAN,
-    SS_GPU_BUSY, /* union */
-    SS_GPU_BUSY_PERCENT,
+    SS_GPU_BUSY,         /* union */
+    SS_GPU_BUSY_PERCENT, /* this and the idle time: absent where too many kernels are lost */
     SS_GPU_COMPUTE,
     SS_GPU_COMMUNICATION, /* exposed, as are copies */
     SS_GPU_COPY,
@@ -26,6 +26,7 @@ enum ss_gpu_column {
     SS_GPU_COMMUNICATION_ALL,
     SS_GPU_OVERLAP_PERCENT, /* of all communication, what computation covers; absent: none */
     SS_GPU_WITHOUT_LAUNCH,  /* works whose call was not recorded */
+    SS_GPU_LOST,            /* launches of the process without a kernel in the recording */
     SS_GPU_COLUMNS
 };
 void ss_gpu_table(const struct ss_selection *selection, struct ss_table *table);

@@ -64,7 +64,7 @@ static inline double ss_device_percent(const struct ss_device_summary *summary, 
     return summary->mean.total_ns > 0 ? 100 * (double)total_ns / (double)summary->mean.total_ns : 0;
 }
 
-/* One row per step and device. */
+/* One row per step and device; what is unknown is absent. */
 enum ss_device_step_column {
     SS_DEVICE_STEP_PID,
     SS_DEVICE_STEP_RANK,
@@ -72,6 +72,7 @@ enum ss_device_step_column {
     SS_DEVICE_STEP_NUMBER,
     SS_DEVICE_STEP_KIND,
     SS_DEVICE_STEP_DURATION,
+    SS_DEVICE_STEP_WORK,    /* "unknown": the recording lacks kernels of it; else "recorded" */
     SS_DEVICE_STEP_COMPUTE, /* this and the next three add up to the duration */
     SS_DEVICE_STEP_COMMUNICATION,
     SS_DEVICE_STEP_COPY,
@@ -90,6 +91,7 @@ enum ss_device_step_column {
     SS_DEVICE_STEP_DELAY,    /* mean, from the begin of the call to that of the work */
     SS_DEVICE_STEP_QUEUED,   /* works launched that have not begun: the mean, the most at a time */
     SS_DEVICE_STEP_MOST_QUEUED,
+    SS_DEVICE_STEP_LOST, /* launches without a kernel in the recording */
     SS_DEVICE_STEP_COLUMNS
 };
 void ss_device_steps_table(const struct ss_selection *selection,

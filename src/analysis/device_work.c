@@ -157,7 +157,8 @@ static uint8_t class_of(const struct ss_model *model, enum ss_event_type type, u
                                                  : SS_WORK_COMPUTE;
 }
 
-static void collect(struct ss_device_works *works, const struct ss_selection *selection)
+static void collect(struct ss_device_works *works, const struct ss_selection *selection,
+                    unsigned unwanted_flags)
 {
     const struct ss_model *model = selection->model;
     uint8_t *classes = ss_alloc_zero(model->names.count, 1); /* by name, plus one */
@@ -166,7 +167,7 @@ static void collect(struct ss_device_works *works, const struct ss_selection *se
         const struct ss_model_track *track = &model->tracks.data[range->track];
         uint32_t name = model->paths.data[range->path].name;
         enum ss_event_type type = model->names.data[name].type;
-        if (track->stream == 0 || !is_work(type) || (range->flags & SS_RANGE_OUTSIDE) != 0 ||
+        if (track->stream == 0 || !is_work(type) || (range->flags & unwanted_flags) != 0 ||
             !selection->processes[track->process]) {
             continue;
         }
@@ -221,14 +222,25 @@ static void find_parts(struct ss_device_works *works)
     }
 }
 
-void ss_device_works_init(struct ss_device_works *works, const struct ss_selection *selection)
+static void init(struct ss_device_works *works, const struct ss_selection *selection,
+                 unsigned unwanted_flags)
 {
     *works = (struct ss_device_works){0};
-    collect(works, selection);
+    collect(works, selection, unwanted_flags);
     if (works->works.count > 0) {
         join_launches(works, selection->model);
         find_parts(works);
     }
+}
+
+void ss_device_works_init(struct ss_device_works *works, const struct ss_selection *selection)
+{
+    init(works, selection, SS_RANGE_OUTSIDE);
+}
+
+void ss_device_works_init_all(struct ss_device_works *works, const struct ss_selection *selection)
+{
+    init(works, selection, 0);
 }
 
 void ss_device_works_fini(struct ss_device_works *works)

@@ -37,6 +37,8 @@ struct ss_device_works {
 
 /* Only processes of the selection, and work that began in the requested time. */
 void ss_device_works_init(struct ss_device_works *works, const struct ss_selection *selection);
+/* Also work that began outside the requested time. */
+void ss_device_works_init_all(struct ss_device_works *works, const struct ss_selection *selection);
 void ss_device_works_fini(struct ss_device_works *works);
 
 /* Whether the model has work of devices at all. */

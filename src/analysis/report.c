@@ -24,6 +24,22 @@ static void sum_up_steps(const struct ss_selection *selection,
     ss_free(wider.processes);
 }
 
+/* With steps, their summary has found them. */
+static void add_lost_kernels(struct ss_report_parts *parts, bool has_steps)
+{
+    struct ss_recorded_devices recorded;
+    struct ss_lost_kernels lost;
+    if (has_steps) {
+        ss_trust_add_lost_kernels(&parts->trust, &parts->training.lost);
+        return;
+    }
+    ss_recorded_devices_init(&recorded, parts->selection->model);
+    ss_lost_kernels_init(&lost, parts->selection, &recorded);
+    ss_trust_add_lost_kernels(&parts->trust, &lost);
+    ss_lost_kernels_fini(&lost);
+    ss_recorded_devices_fini(&recorded);
+}
+
 /* What the overview has before its tables: the diagnosis of a training, else the model's calls. */
 static void diagnose(const struct ss_report_options *options, struct ss_report_parts *parts)
 {
@@ -52,6 +68,7 @@ void ss_report_parts_init(struct ss_report_parts *parts, const struct ss_selecti
         parts->shows_training = !options->kind->hides_steps;
         parts->trains = parts->shows_training && parts->training.steps.count > 0;
     }
+    add_lost_kernels(parts, has_steps);
     if (parts->is_overview) {
         diagnose(options, parts);
     }

@@ -136,6 +136,14 @@ static void put_warnings(const struct ss_trust *trust, struct ss_figure *header)
     ss_figure_put_count(header, "more_warnings", trust->more_warnings);
 }
 
+static void put_lost_kernels(const struct ss_trust *trust, struct ss_figure *header)
+{
+    struct ss_figure *object = ss_figure_put_object(header, "launches");
+    ss_figure_put_count(object, "count", trust->launches);
+    ss_figure_put_count(object, "without_kernel", trust->lost_kernels);
+    ss_figure_put_count(object, "without_kernel_at_end", trust->lost_at_end);
+}
+
 void ss_report_put_header(const struct ss_trust *trust, struct ss_figure *figures)
 {
     struct ss_figure *header = ss_figure_put_object(figures, "header");
@@ -151,6 +159,7 @@ void ss_report_put_header(const struct ss_trust *trust, struct ss_figure *figure
         ss_figure_put_text(absence, "source", trust->left_out.data[i].source);
         ss_figure_put_text(absence, "reason", trust->left_out.data[i].reason);
     }
+    put_lost_kernels(trust, header);
     put_warnings(trust, header);
     struct ss_figure *problems = ss_figure_put_list(header, "problems");
     for (size_t i = 0; i < trust->problems.count; i++) {

@@ -281,9 +281,27 @@ static void add_events(struct header *header, const struct ss_trust_input *all)
     }
 }
 
-/* All losses, also those that are 0: nothing was lost. */
-static void add_devices(struct header *header, const struct ss_trust_input *all)
+void ss_report_add_lost_kernels(const struct ss_trust *trust, struct ss_sentence *out)
 {
+    bool all_at_end = trust->lost_at_end == trust->lost_kernels;
+    if (trust->lost_kernels == 0) {
+        return;
+    }
+    ss_sentence_add(out, all_at_end && trust->lost_kernels < trust->launches ? "the last " : "");
+    ss_sentence_add_count(out, trust->lost_kernels);
+    ss_sentence_add(out, " of ");
+    ss_sentence_add_count(out, trust->launches);
+    ss_sentence_add(out, " launch");
+    ss_sentence_add(out, trust->launches == 1 ? "" : "es");
+    ss_sentence_add(out, trust->lost_kernels == 1 ? " has no kernel" : " have no kernel");
+    ss_sentence_add(out, trust->inputs.count > 1 ? " in the files" : " in the file");
+}
+
+/* All losses, also those that are 0: nothing was lost. Of other tools' files, which do not count
+ * them, what is missing. */
+static void add_devices(struct header *header, const struct ss_trust *trust)
+{
+    const struct ss_trust_input *all = &trust->all;
     static const char *const words[SS_TRUST_DEVICE_COUNTS] = {
         [SS_TRUST_KERNELS] = "kernels",
         [SS_TRUST_DROPPED_RECORDS] = "records dropped",
@@ -293,8 +311,11 @@ static void add_devices(struct header *header, const struct ss_trust_input *all)
         [SS_TRUST_LOST_RECORDS] = "records lost",
         [SS_TRUST_EARLY_WORKS] = "works begin before their launch: the times of the device are "
                                  "wrong"};
+    begin_row(header, "Devices");
+    if (!all->has_device_counts && trust->lost_kernels > 0) {
+        ss_report_add_lost_kernels(trust, add_item(header));
+    }
     if (all->has_device_counts) {
-        begin_row(header, "Devices");
         for (int count = 0; count < SS_TRUST_DEVICE_COUNTS; count++) {
             if (count != SS_TRUST_EARLY_WORKS || all->device_counts[count] > 0) {
                 add_count(header, count == 0 ? SS_JOINT_NONE : SS_JOINT_ITEM,
@@ -464,7 +485,7 @@ void ss_report_add_header(const struct ss_trust *trust, struct ss_document *docu
     add_recorded(&header, trust);
     add_sampling(&header, &trust->all);
     add_events(&header, &trust->all);
-    add_devices(&header, &trust->all);
+    add_devices(&header, trust);
     add_overhead(&header, &trust->all.overhead);
     add_left_out(&header, trust);
     add_clocks(&header, trust);

@@ -29,6 +29,8 @@ void ss_report_parts_fini(struct ss_report_parts *parts);
 
 void ss_report_add_title(const struct ss_trust *trust, struct ss_document *document);
 void ss_report_add_header(const struct ss_trust *trust, struct ss_document *document);
+/* "4 of 10 launches have no kernel in the file"; nothing if none is lost. */
+void ss_report_add_lost_kernels(const struct ss_trust *trust, struct ss_sentence *out);
 /* Rows of a header: path and facts of a recording; its problems. */
 void ss_report_add_recording(const char *key, const struct ss_trust *trust, struct ss_arena *arena,
                              struct ss_block *header);

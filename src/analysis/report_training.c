@@ -330,6 +330,22 @@ static void add_series(const struct ss_step_summary *training, bool is_joined,
     }
 }
 
+/* Before the figures of the device, which leave these steps out. */
+static void add_lost_kernels(const struct ss_report_parts *parts, struct ss_document *document)
+{
+    const struct ss_step_summary *training = &parts->training;
+    if (training->lacking_kernels == 0) {
+        return;
+    }
+    struct ss_sentence *out = ss_document_add_note(document, SS_NOTE_FACT);
+    ss_report_add_lost_kernels(&parts->trust, out);
+    ss_sentence_add(out, ": what the device did in ");
+    ss_sentence_add_count(out, training->lacking_kernels);
+    ss_sentence_add(out, " of ");
+    ss_sentence_add_count(out, training->steps.count);
+    ss_sentence_add(out, " steps is unknown");
+}
+
 /* --- blocks ----------------------------------------------------------------------------------- */
 
 void ss_report_add_training(const struct ss_report_parts *parts, struct ss_document *document)
@@ -343,6 +359,7 @@ void ss_report_add_training(const struct ss_report_parts *parts, struct ss_docum
     if (training->steady > 0 && training->phases.count > 1) {
         add_bar(training, model, document);
     }
+    add_lost_kernels(parts, document);
     if (parts->is_diagnosed && parts->facts.device.has_steps) {
         ss_report_add_device(parts, document);
     }

@@ -288,6 +288,7 @@ void ss_report_put_training(const struct ss_report_parts *parts, struct ss_figur
     ss_figure_put_count(object, "outliers", steps->outliers);
     ss_figure_put_count(object, "cut", steps->cut);
     ss_figure_put_count(object, "outside", steps->outside);
+    ss_figure_put_count(object, "without_kernels", steps->lacking_kernels);
     ss_figure_put_count(object, "total_ns", steps->total_ns);
     ss_figure_put_count(object, "mean_ns", steps->mean_ns);
     ss_figure_put_count(object, "p50_ns", steps->p50_ns);

@@ -153,18 +153,24 @@ static void classify(struct ss_step *steps, size_t count, uint64_t *scratch)
     reclassify_frequent(steps, count);
 }
 
-static void find_recorded(struct ss_step_summary *summary, const struct ss_model *model)
+static void find_recorded(struct ss_step_summary *summary, const struct ss_selection *selection)
 {
+    const struct ss_model *model = selection->model;
     struct ss_recorded_steps recorded;
     struct ss_recorded_devices devices;
     ss_recorded_steps_init(&recorded, model);
     ss_recorded_devices_init(&devices, model);
+    ss_lost_kernels_init(&summary->lost, selection, &devices);
     for (size_t i = 0; i < summary->steps.count; i++) {
         struct ss_step *step = &summary->steps.data[i];
         step->has_operators = ss_recorded_steps_has(&recorded, step->process, step->end_ns);
         step->counts_operators = ss_recorded_steps_counts(&recorded, step->process, step->end_ns);
-        step->has_device_work =
+        bool is_recorded =
             ss_recorded_devices_has(&devices, step->process, step->begin_ns, step->end_ns);
+        step->lacks_kernels = is_recorded && ss_lost_kernels_hide(&summary->lost, step->process,
+                                                                  step->begin_ns, step->end_ns);
+        step->has_device_work = is_recorded && !step->lacks_kernels;
+        summary->lacking_kernels += step->lacks_kernels;
         summary->lost_operators =
             summary->lost_operators || ss_recorded_steps_lost_some(&recorded, step->process);
     }
@@ -288,7 +294,7 @@ void ss_step_summary_init(struct ss_step_summary *summary, const struct ss_selec
     *summary = (struct ss_step_summary){0};
     ss_process_index_init(&summary->index, selection);
     collect_steps(summary, selection, options);
-    find_recorded(summary, selection->model);
+    find_recorded(summary, selection);
     classify_all(summary, selection->model);
     ss_step_phases_find(summary, selection);
     sum_up(summary);
@@ -302,6 +308,7 @@ void ss_step_summary_fini(struct ss_step_summary *summary)
     ss_vec_fini(&summary->phases);
     ss_free(summary->phase_ns);
     ss_free(summary->trains);
+    ss_lost_kernels_fini(&summary->lost);
     *summary = (struct ss_step_summary){0};
 }
 

@@ -14,6 +14,7 @@
 #ifndef SS_ANALYSIS_STEPS_H
 #define SS_ANALYSIS_STEPS_H
 
+#include "analysis/lost_kernels.h"
 #include "analysis/process_index.h"
 #include "analysis/selection.h"
 #include "analysis/table.h"
@@ -35,7 +36,8 @@ struct ss_step {
     enum ss_step_kind kind;
     bool has_operators;    /* its operators were recorded, which takes time of its own */
     bool counts_operators; /* ss_recorded_steps_counts */
-    bool has_device_work;  /* ss_recorded_devices_has: what its devices did is known */
+    bool has_device_work;  /* what its devices did is known */
+    bool lacks_kernels;    /* it is not, because ss_lost_kernels_hide it */
 };
 
 struct ss_steps_options {
@@ -72,9 +74,11 @@ struct ss_step_summary {
      * names in order of appearance, "other" last; without phases, "other" alone. At most
      * SS_STEP_MAX_PHASES: the time of further names is other time. */
     struct ss_vec_of(struct ss_step_phase) phases;
-    uint64_t *phase_ns;            /* [steps][phases] */
-    size_t processes;              /* with steps */
-    bool lost_operators;           /* every recorded step of some process lost operators */
+    uint64_t *phase_ns;  /* [steps][phases] */
+    size_t processes;    /* with steps */
+    bool lost_operators; /* every recorded step of some process lost operators */
+    struct ss_lost_kernels lost;
+    size_t lacking_kernels;        /* steps whose kernels the recording lacks */
     bool *trains;                  /* by process of the model: it has steps */
     struct ss_process_index index; /* which tables and facts share */
     size_t steady, warm_up, outliers, cut, outside;

@@ -538,6 +538,13 @@ void ss_trust_fini(struct ss_trust *trust)
     *trust = (struct ss_trust){0};
 }
 
+void ss_trust_add_lost_kernels(struct ss_trust *trust, const struct ss_lost_kernels *lost)
+{
+    trust->launches = lost->launches;
+    trust->lost_kernels = lost->rows.count;
+    trust->lost_at_end = lost->at_end;
+}
+
 void ss_trust_allow_no_samples(struct ss_trust *trust)
 {
     size_t remaining = 0;

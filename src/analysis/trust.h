@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/lost_kernels.h"
 #include "analysis/overhead.h"
 #include "analysis/selection.h"
 #include "base/vec.h"
@@ -97,6 +98,8 @@ struct ss_trust {
         warnings;           /* each text once; errors first, then what says that data is missing */
     uint64_t more_warnings; /* of texts beyond SS_TRUST_MOST_WARNINGS */
     struct ss_trust_input all; /* sums over the inputs; names of the first, overhead the largest */
+    /* Launches of kernels, those without a kernel, and how many of these end the recording. */
+    uint64_t launches, lost_kernels, lost_at_end;
     uint32_t skipped_files;
     const char *why_no_marks;   /* why annotations or torch were not fully recorded; NULL: they
                                  * were */
@@ -106,6 +109,7 @@ struct ss_trust {
 
 void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection);
 void ss_trust_fini(struct ss_trust *trust);
+void ss_trust_add_lost_kernels(struct ss_trust *trust, const struct ss_lost_kernels *lost);
 /* For views of ranges and counters, where a recording without samples is no problem. */
 void ss_trust_allow_no_samples(struct ss_trust *trust);
 

@@ -292,6 +292,21 @@ bool ss_device_call_launches_kernel(struct ss_strview call)
     return fits("*Launch*Kernel*", call);
 }
 
+bool ss_device_call_launches_graph(struct ss_strview call)
+{
+    return fits("cu*GraphLaunch*", call) || fits("hipGraphLaunch*", call);
+}
+
+bool ss_device_call_begins_capture(struct ss_strview call)
+{
+    return fits("cu*StreamBeginCapture*", call) || fits("hipStreamBeginCapture*", call);
+}
+
+bool ss_device_call_ends_capture(struct ss_strview call)
+{
+    return fits("cu*StreamEndCapture*", call) || fits("hipStreamEndCapture*", call);
+}
+
 struct ss_strview ss_nccl_reduction(uint64_t number)
 {
     static const char *const reductions[] = {"", "sum", "prod", "max", "min", "avg"};

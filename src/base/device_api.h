@@ -53,6 +53,12 @@ enum ss_collective_flow ss_collective_flow_of(struct ss_strview name);
 struct ss_strview ss_nccl_collective(struct ss_strview call);
 /* Whether a call of CUDA or HIP launches a kernel. */
 bool ss_device_call_launches_kernel(struct ss_strview call);
+/* Whether it launches a graph. */
+bool ss_device_call_launches_graph(struct ss_strview call);
+/* Whether it begins, or ends, to capture what a stream is given into a graph: until then launches
+ * have no work of their own. */
+bool ss_device_call_begins_capture(struct ss_strview call);
+bool ss_device_call_ends_capture(struct ss_strview call);
 /* "sum" of what a collective makes of the ranks' values, in NCCL's order, plus one; empty: it is
  * none of those that have a name. */
 struct ss_strview ss_nccl_reduction(uint64_t number);

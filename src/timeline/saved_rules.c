@@ -64,6 +64,7 @@ static const struct rule rules[] = {
     IS_TRUTH(STEPS, struct ss_step, has_operators),
     IS_TRUTH(STEPS, struct ss_step, counts_operators),
     IS_TRUTH(STEPS, struct ss_step, has_device_work),
+    IS_TRUTH(STEPS, struct ss_step, lacks_kernels),
     IS_BELOW(TRACKS, struct ss_saved_track, kind, SS_TIMELINE_KINDS),
     IS_BELOW(TRACKS, struct ss_saved_track, naming, SS_NAMED_BY_NAME + 1),
     IS_BELOW(TRACKS, struct ss_saved_track, lanes, SS_SAVED_MOST_LANES),

@@ -76,6 +76,53 @@ def test_a_file_without_steps(text_of):
     assert "The file has no steps" in text and "optimizers updated" not in text
 
 
+def test_launches_without_a_kernel_are_not_idle_time(rows_of, report_of, text_of):
+    """The first two of five steps lost their kernels: no figure and no finding is about them."""
+    steps = rows_of(case("01"), "device-step")
+    assert [(row["step"], row["device_work"], row["compute_ns"], row["idle_ns"],
+             row["launches_without_kernel"]) for row in steps] == [
+        (0, "unknown", None, None, 2), (1, "unknown", None, None, 2), (2, "recorded", 880_000, 110_000, 0),
+        (3, "recorded", 880_000, 110_000, 0), (4, "recorded", 880_000, 110_000, 0)]
+    report = report_of(case("01"))
+    assert report["header"]["launches"] == {"count": 10, "without_kernel": 4, "without_kernel_at_end": 0}
+    device = report["training"]["device"]
+    assert (device["steps"], device["compute_ns"], device["idle_ns"]) == (3, 880_000, 110_000)
+    assert all(finding["recoverable_ns"] <= 110_000 for finding in report["training"]["advice"]
+               if finding["rule"] == "launch-bound")
+    text = text_of(case("01"))
+    assert ("4 of 10 launches have no kernel in the file: what the device did in 2 of 5 steps is unknown"
+            in text)
+
+
+@pytest.mark.parametrize("kept", [(1, 2), (545, 546)])
+def test_a_file_without_most_kernels_is_not_called_idle(kept, report_of, rows_of, text_of, tmp_path):
+    """Of 546 launches in 6 steps two have a kernel: the first, or the last."""
+    events = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 7, "tid": 7,
+               "ts": 10000 * step, "dur": 9990} for step in range(6)]
+    for number in range(1, 547):
+        begin = 10000 * ((number - 1) // 91) + 100 * ((number - 1) % 91)
+        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7,
+                       "ts": begin, "dur": 5, "args": {"correlation": number}})
+        if number in kept:
+            events.append({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 3, "ts": begin + 20,
+                           "dur": 60, "args": {"device": 0, "stream": 3, "correlation": number}})
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    assert {row["device_work"] for row in rows_of(path, "device-step")} == {"unknown"}
+    report = report_of(path)
+    assert "device" not in report["training"] and report["training"]["advice"] == []
+    assert report["header"]["launches"]["without_kernel"] == 544
+    assert "544 of 546 launches have no kernel in the file" in text_of(path)
+    (device,) = rows_of(path, "gpu")
+    assert device["launches_without_kernel"] == 544 and device["kernels"] == 2
+
+
+def test_kernels_that_name_no_launch(report_of):
+    """A converter keeps the correlation of calls alone: then no kernel is called lost."""
+    report = report_of(CASES.parent / "foreign" / "nsys" / "power_iteration.json")
+    assert report["header"]["launches"]["without_kernel"] == 0
+
+
 def nsys_of(case_path, path):
     """The work of a file of kineto as Nsight Systems writes it."""
     db = sqlite3.connect(path)

@@ -182,6 +182,77 @@ static void odd_works_add_up_too(void **state)
     timed_end(&timed);
 }
 
+static int64_t number_at(const struct ss_table *table, size_t row, size_t column)
+{
+    const struct ss_cell *cell = ss_table_cell(table, row, column);
+    return cell->type == SS_CELL_INTEGER ? cell->integer : -1;
+}
+
+/* The kernel of the second of four steps is lost: nothing is known of its device. The launch at the
+ * end of the last is cut off, as its kernel would be. */
+static void a_step_whose_kernel_is_lost(void **state)
+{
+    (void)state;
+    static const char *const known[] = {"recorded", "unknown", "recorded", "recorded"};
+    struct timed timed;
+    struct ss_device_summary summary;
+    struct ss_table table;
+    timed_begin(&timed);
+    for (uint64_t i = 1; i <= 4; i++) {
+        timed_step(&timed, 1000 * i, 1000 * i + 1000);
+    }
+    for (uint64_t i = 1; i <= 4; i++) {
+        timed_launch(&timed, 1000 * i + 10, 1000 * i + 20, (int64_t)i);
+    }
+    timed_launch(&timed, 4950, 4960, 5);
+    uint32_t stream = timed_stream(&timed, timed_device(&timed, 0), 7);
+    timed_kernel(&timed, stream, "gemm", 1020, 1520, 1);
+    timed_kernel(&timed, stream, "gemm", 3020, 3520, 3);
+    timed_kernel(&timed, stream, "gemm", 4020, 4920, 4);
+    timed_load(&timed);
+    assert_int_equal(timed.training.lacking_kernels, 1);
+    ss_device_summary_init(&summary, &timed.selection, &timed.training);
+    assert_int_equal(summary.steps.count, 3);
+    assert_int_equal(summary.mean.steps, 3);
+    assert_int_equal(summary.mean.times.idle_ns, 500 + 500 + 100);
+    ss_device_steps_table(&timed.selection, &timed.training, 0, &table);
+    assert_int_equal(table.row_count, 4);
+    for (size_t row = 0; row < 4; row++) {
+        assert_string_equal(ss_table_cell(&table, row, SS_DEVICE_STEP_WORK)->text.data, known[row]);
+        assert_int_equal(number_at(&table, row, SS_DEVICE_STEP_NUMBER), row);
+        assert_int_equal(number_at(&table, row, SS_DEVICE_STEP_DEVICE), 0);
+    }
+    assert_int_equal(number_at(&table, 0, SS_DEVICE_STEP_IDLE), 500);
+    assert_int_equal(number_at(&table, 1, SS_DEVICE_STEP_IDLE), -1);
+    assert_int_equal(number_at(&table, 1, SS_DEVICE_STEP_COMPUTE), -1);
+    assert_int_equal(number_at(&table, 1, SS_DEVICE_STEP_LOST), 1);
+    assert_int_equal(number_at(&table, 3, SS_DEVICE_STEP_LOST), 1);
+    ss_table_fini(&table);
+    ss_device_steps_table(&timed.selection, &timed.training, 1, &table);
+    assert_int_equal(table.row_count, 1);
+    assert_int_equal(table.hidden_rows, 3);
+    ss_table_fini(&table);
+    ss_device_summary_fini(&summary);
+    timed_end(&timed);
+}
+
+static void without_any_kernel_no_step_is_idle(void **state)
+{
+    (void)state;
+    struct timed timed;
+    struct ss_table table;
+    timed_begin(&timed);
+    timed_step(&timed, 1000, 2000);
+    timed_launch(&timed, 1010, 1020, 1);
+    timed_load(&timed);
+    ss_device_steps_table(&timed.selection, &timed.training, 0, &table);
+    assert_int_equal(table.row_count, 1);
+    assert_string_equal(ss_table_cell(&table, 0, SS_DEVICE_STEP_WORK)->text.data, "unknown");
+    assert_int_equal(number_at(&table, 0, SS_DEVICE_STEP_DEVICE), -1);
+    ss_table_fini(&table);
+    timed_end(&timed);
+}
+
 static void without_work_there_is_nothing(void **state)
 {
     (void)state;
@@ -201,8 +272,12 @@ static void without_work_there_is_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_parts_of_a_step),           cmocka_unit_test(what_a_step_launches),
-        cmocka_unit_test(the_causes_of_idle_time),       cmocka_unit_test(odd_works_add_up_too),
+        cmocka_unit_test(the_parts_of_a_step),
+        cmocka_unit_test(what_a_step_launches),
+        cmocka_unit_test(the_causes_of_idle_time),
+        cmocka_unit_test(odd_works_add_up_too),
+        cmocka_unit_test(a_step_whose_kernel_is_lost),
+        cmocka_unit_test(without_any_kernel_no_step_is_idle),
         cmocka_unit_test(without_work_there_is_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,32 @@ static void calls_submit_or_wait(void **state)
     }
 }
 
+static void calls_launch_kernels_and_graphs(void **state)
+{
+    (void)state;
+    static const char *const graphs[] = {"cudaGraphLaunch", "cudaGraphLaunch_v10000",
+                                         "cuGraphLaunch_ptsz", "hipGraphLaunch"};
+    static const char *const others[] = {"cudaMemcpyAsync", "cudaLaunchHostFunc",
+                                         "cudaGraphInstantiate", "cudaStreamSynchronize"};
+    static const char *const begins[] = {"cudaStreamBeginCapture_v10000",
+                                         "cuStreamBeginCaptureToGraph", "hipStreamBeginCapture"};
+    static const char *const ends[] = {"cudaStreamEndCapture", "cuStreamEndCapture_ptsz",
+                                       "hipStreamEndCapture"};
+    assert_true(ss_device_call_launches_kernel(ss_strview_of("hipExtModuleLaunchKernel")));
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(ss_device_call_launches_graph(ss_strview_of(graphs[i])));
+        assert_false(ss_device_call_launches_graph(ss_strview_of(others[i])));
+        assert_false(ss_device_call_launches_kernel(ss_strview_of(others[i])));
+        assert_false(ss_device_call_begins_capture(ss_strview_of(others[i])));
+        assert_false(ss_device_call_ends_capture(ss_strview_of(others[i])));
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(ss_device_call_begins_capture(ss_strview_of(begins[i])));
+        assert_false(ss_device_call_begins_capture(ss_strview_of(ends[i])));
+        assert_true(ss_device_call_ends_capture(ss_strview_of(ends[i])));
+    }
+}
+
 static void work_is_by_default_a_kernel(void **state)
 {
     (void)state;
@@ -148,6 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_submit_or_wait),
+        cmocka_unit_test(calls_launch_kernels_and_graphs),
         cmocka_unit_test(work_is_by_default_a_kernel),
         cmocka_unit_test(kernels_communicate_by_their_names),
         cmocka_unit_test(copies_have_memories),
