@@ -382,6 +382,7 @@ void ss_model_builder_end(struct ss_model_builder *builder)
         if (model->inputs.data[builder->input].kind == SS_INPUT_IMPORT) {
             ss_load_derive_phases(model, builder->on_tracks.first_range);
         }
+        ss_load_derive_marked_steps(model, builder->on_tracks.first_range);
         ss_load_derive_steps(model, builder->on_tracks.first_range);
         ss_load_join_evaluations(model, builder->on_tracks.first_range);
     }

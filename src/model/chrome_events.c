@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/device_api.h"
+#include "model/torch_names.h"
 #include "trace/event_fields.h"
 
 enum { COARSE_NS = 1000 };
@@ -128,17 +129,6 @@ static bool begins_with(struct ss_strview text, const char *prefix)
     return text.length > length && memcmp(text.data, prefix, length) == 0;
 }
 
-/* "ProfilerStep#12" */
-static bool is_step(struct ss_strview name, int64_t *number)
-{
-    static const char prefix[] = "ProfilerStep#";
-    size_t length = sizeof prefix - 1;
-    return begins_with(name, prefix) && name.length - length <= 18 &&
-           ss_json_is_integer((struct ss_strview){name.data + length, name.length - length}) &&
-           ss_json_decimal((struct ss_strview){name.data + length, name.length - length}, 0,
-                           number);
-}
-
 static enum ss_chrome_track track_of(enum ss_chrome_kind kind, struct ss_strview name)
 {
     switch (kind) {
@@ -169,7 +159,7 @@ static void add_thread_range(struct ss_chrome_loading *loading, enum ss_chrome_k
     int64_t number;
     rows->threads.data[thread].ranges++;
     bool is_mark = kind == SS_CHROME_ANNOTATION || kind == SS_CHROME_OPERATOR; /* before 1.11 */
-    if (is_mark && is_step(name.raw, &number)) {
+    if (is_mark && ss_torch_profiler_step(name.raw, &number)) {
         rows->threads.data[thread].has_steps = true;
         range->track = ss_chrome_thread_track(rows, thread, SS_CHROME_STEP_TRACK);
         range->payload = (struct ss_trace_value){SS_VALUE_INT, {.integer = number}};

@@ -82,6 +82,11 @@ void ss_load_tracks_fini(struct ss_load_tracks *tracks);
 /* Sorts values and ranges as model.h defines, if several inputs share tracks; else does nothing. */
 void ss_load_order_tracks(struct ss_model *model);
 
+/* Where no optimizer updates and the program marks no steps otherwise, the steps that its own
+ * torch.profiler marks, from `first_range` on. The fact "torch.steps" records that. Before
+ * ss_load_derive_steps, which finds others only without them. */
+void ss_load_derive_marked_steps(struct ss_model *model, size_t first_range);
+
 /* For processes with phases from `first_range` on: where no optimizer updates and the program marks
  * no steps, each backward pass ends a step, or each forward pass where there is no backward. The
  * fact "torch.steps" records that. */

@@ -8,6 +8,7 @@
 #include "base/shared_names.h"
 #include "model/domains.h"
 #include "model/stack_list.h"
+#include "model/torch_names.h"
 #include "trace/event_fields.h"
 #include "wire/json_scan.h"
 
@@ -191,24 +192,12 @@ void ss_snapshot_add(struct ss_snapshot_rows *rows, const struct ss_snapshot_eve
     ss_model_builder_event(rows->builder, &mark);
 }
 
-/* "ProfilerStep#12" */
-static bool is_step(struct ss_strview name, int64_t *number)
-{
-    static const char prefix[] = "ProfilerStep#";
-    size_t length = sizeof prefix - 1;
-    return name.length > length && name.length - length <= 18 &&
-           memcmp(name.data, prefix, length) == 0 &&
-           ss_json_is_integer((struct ss_strview){name.data + length, name.length - length}) &&
-           ss_json_decimal((struct ss_strview){name.data + length, name.length - length}, 0,
-                           number);
-}
-
 void ss_snapshot_add_range(struct ss_snapshot_rows *rows, uint64_t begin_ns, uint64_t end_ns,
                            struct ss_strview name)
 {
     int64_t number = 0;
     struct ss_builder_range range = {.begin_ns = begin_ns, .end_ns = end_ns};
-    if (is_step(name, &number)) {
+    if (ss_torch_profiler_step(name, &number)) {
         range.track = track(rows, &rows->step_track, SS_TRACK_STEPS, "step");
         range.payload = (struct ss_trace_value){SS_VALUE_INT, {.integer = number}};
     } else {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/torch_names.h"
 
+#include "wire/json_scan.h"
+
 static bool begins_with(struct ss_strview text, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -10,6 +12,18 @@ static bool begins_with(struct ss_strview text, const char *prefix)
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
+}
+
+bool ss_torch_profiler_step(struct ss_strview name, int64_t *number)
+{
+    static const char prefix[] = "ProfilerStep#";
+    size_t length = sizeof prefix - 1;
+    if (name.length <= length || name.length - length > 18 ||
+        memcmp(name.data, prefix, length) != 0) {
+        return false;
+    }
+    struct ss_strview digits = {name.data + length, name.length - length};
+    return ss_json_is_integer(digits) && ss_json_decimal(digits, 0, number);
 }
 
 bool ss_torch_is_backward(struct ss_strview name)

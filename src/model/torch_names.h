@@ -11,6 +11,9 @@
 /* "AddmmBackward0", "autograd::engine::evaluate_function: …", "torch::autograd::AccumulateGrad". */
 bool ss_torch_is_backward(struct ss_strview name);
 
+/* "ProfilerStep#12", which torch.profiler.profile.step() marks: 12. */
+bool ss_torch_profiler_step(struct ss_strview name, int64_t *number);
+
 /* A range of torch.autograd.profiler.emit_nvtx: "aten::add, seq = 12, op_id = 34, sizes = […]". */
 struct ss_torch_nvtx {
     struct ss_strview name;

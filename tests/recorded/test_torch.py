@@ -58,6 +58,15 @@ def test_models_and_optimizers_made_anew(recordings, rows_of):
     assert [row["step"] for row in steps if row["kind"] != "cut"] == list(range(said))
 
 
+def test_steps_of_the_programs_own_profiler(recordings, rows_of):
+    """Without an optimizer: its step() marks them. What follows the last batch is none."""
+    trace = recordings("torch_own_profiler").trace
+    steps = {row["step"]: row["duration_ns"] for row in rows_of(trace, "step")}
+    ranges = {row["name"]: row["total_ns"] for row in rows_of(trace, "range")}
+    assert list(steps) == list(range(6)) and "ProfilerStep#6" in ranges
+    assert steps == {number: ranges[f"ProfilerStep#{number}"] for number in range(6)}
+
+
 @pytest.mark.parametrize("how, windows", [
     ("next", [(2, 5), (7, 10)]),
     ("late", [(2, 5), (7, 10)] * 2)])  # those of the training before them are as they were

@@ -39,6 +39,16 @@ INPUTS["torch_forward_alone"] = Input(
     code=LINEAR + "for _ in range(50): out = net(torch.ones(8, 64)).sum()\nout.backward()\n",
     options=FEW_SAMPLES)
 INPUTS["torch_folds"] = Input(program=("torch_folds.py",), options=NO_OPERATORS)
+OWN_PROFILER = """
+import torch
+from torch.profiler import ProfilerActivity, profile, schedule
+x = torch.ones(64, 64)
+with profile(activities=[ProfilerActivity.CPU], schedule=schedule(wait=0, warmup=0, active=6)) as own:
+    for _ in range(6):
+        torch.mm(x, x)
+        own.step()
+"""
+INPUTS["torch_own_profiler"] = Input(code=OWN_PROFILER, options=("-r", 0.2, "--host-interval", 0))
 for _how in "next", "late":
     INPUTS[f"torch_own_steps_{_how}"] = Input(
         program=("torch_own_steps.py", _how), package=True,

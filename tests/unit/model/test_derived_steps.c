@@ -190,6 +190,115 @@ static void test_evaluation_alone(void **state)
     ss_model_fini(&made.model);
 }
 
+/* A range of a thread of the process. */
+static uint32_t add_torch_track(struct made *made, int64_t tid)
+{
+    uint32_t thread = BUILD_THREAD(&made->model, .process = made->process, .tid = tid);
+    return BUILD_TRACK(&made->model, .kind = SS_TRACK_RANGES, .process = made->process,
+                       .thread = thread, .name = "torch");
+}
+
+static void derive(struct made *made)
+{
+    ss_load_derive_marked_steps(&made->model, 0);
+    ss_load_derive_steps(&made->model, 0);
+}
+
+/* Numbers of the steps on the track, of which each is 100 ns. */
+static void check_numbers(const struct made *made, uint32_t track, const int64_t *numbers,
+                          size_t count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < made->model.ranges.count; i++) {
+        const struct ss_model_range *range = &made->model.ranges.data[i];
+        if (range->track == track && (range->flags & SS_RANGE_END_UNSEEN) == 0) {
+            assert_true(found < count);
+            assert_int_equal(made->model.payloads.data[range->payload].integer, numbers[found]);
+            assert_int_equal(range->end_ns - range->begin_ns, 100);
+            found++;
+        }
+    }
+    assert_int_equal(found, count);
+}
+
+/* Two steps, and the empty one that the end of the profile closes; those of another thread, such as
+ * of a second profile, do not count. */
+static void test_steps_of_the_programs_profiler(void **state)
+{
+    (void)state;
+    struct made made;
+    begin(&made);
+    uint32_t torch = add_torch_track(&made, 42), other = add_torch_track(&made, 43);
+    add_range(&made, torch, "ProfilerStep#7", 1000, 1100, 0);
+    add_range(&made, torch, "aten::mm", 1010, 1090, 0);
+    add_range(&made, torch, "ProfilerStep#8", 1100, 1200, 0);
+    add_range(&made, torch, "ProfilerStep#9", 1200, 1205, 0);
+    add_range(&made, other, "ProfilerStep#0", 1000, 1100, 0);
+    add_range(&made, other, "aten::mm", 1010, 1090, 0);
+    derive(&made);
+    check_numbers(&made, made.steps, (int64_t[]){7, 8}, 2);
+    const struct ss_model_note *note = &made.model.notes.data[0];
+    assert_int_equal(made.model.notes.count, 1);
+    assert_string_equal(ss_model_text(&made.model, note->text),
+                        "torch.steps = the program's torch.profiler");
+    assert_int_equal(note->time_ns, 1200);
+    ss_model_fini(&made.model);
+}
+
+/* A last step that something ran in is one; so is one that is cut by none. */
+static void test_a_last_step_with_work(void **state)
+{
+    (void)state;
+    struct made made;
+    begin(&made);
+    uint32_t torch = add_torch_track(&made, 42);
+    add_range(&made, torch, "ProfilerStep#0", 1000, 1100, 0);
+    add_range(&made, torch, "ProfilerStep#1", 1100, 1200, 0);
+    add_range(&made, torch, "aten::mm", 1110, 1190, 0);
+    add_range(&made, torch, "ProfilerStep#2", 1200, 1300, SS_RANGE_END_UNSEEN);
+    derive(&made);
+    check_numbers(&made, made.steps, (int64_t[]){0, 1}, 2);
+    ss_model_fini(&made.model);
+}
+
+/* Without a track of steps, it gets one; passes are no steps then. */
+static void test_they_precede_passes(void **state)
+{
+    (void)state;
+    struct made made;
+    begin(&made);
+    add_loops(&made, 1000, 4, "dfb");
+    made.model.tracks.data[made.steps].kind = SS_TRACK_RANGES;
+    uint32_t torch = add_torch_track(&made, 42);
+    add_range(&made, torch, "ProfilerStep#0", 1000, 1100, 0);
+    add_range(&made, torch, "ProfilerStep#1", 1100, 1200, 0);
+    add_range(&made, torch, "aten::mm", 1110, 1190, 0);
+    size_t tracks = made.model.tracks.count;
+    derive(&made);
+    assert_int_equal(made.model.tracks.count, tracks + 1);
+    assert_int_equal(made.model.tracks.data[tracks].kind, SS_TRACK_STEPS);
+    assert_int_equal(made.model.tracks.data[tracks].process, made.process);
+    check_numbers(&made, (uint32_t)tracks, (int64_t[]){0, 1}, 2);
+    assert_int_equal(made.model.notes.count, 1);
+    ss_model_fini(&made.model);
+}
+
+/* What the program marks itself, or its optimizer, is better. */
+static void test_own_steps_precede_them(void **state)
+{
+    (void)state;
+    struct made made;
+    begin(&made);
+    add_range(&made, made.steps, "step", 10000, 10100, 0);
+    uint32_t torch = add_torch_track(&made, 42);
+    add_range(&made, torch, "ProfilerStep#0", 1000, 1100, 0);
+    add_range(&made, torch, "ProfilerStep#1", 1100, 1200, 0);
+    derive(&made);
+    assert_int_equal(step_count(&made, made.steps), 1);
+    assert_int_equal(made.model.notes.count, 0);
+    ss_model_fini(&made.model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +308,10 @@ int main(void)
         cmocka_unit_test(test_own_steps_stay),
         cmocka_unit_test(test_evaluation_beside_a_training),
         cmocka_unit_test(test_evaluation_alone),
+        cmocka_unit_test(test_steps_of_the_programs_profiler),
+        cmocka_unit_test(test_a_last_step_with_work),
+        cmocka_unit_test(test_they_precede_passes),
+        cmocka_unit_test(test_own_steps_precede_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -414,6 +414,19 @@ static void messages_are_notes(void **state)
     assert_string_equal(text(model.notes.data[2].kind), "nsys-message");
 }
 
+static void steps_of_the_profiler(void **state)
+{
+    (void)state;
+    static const char *const none[] = {"ProfilerStep#", "ProfilerStep#x", "ProfilerStep",
+                                       "ProfilerStep#1234567890123456789", "a ProfilerStep#1"};
+    int64_t number;
+    assert_true(ss_torch_profiler_step(ss_strview_of("ProfilerStep#12"), &number));
+    assert_int_equal(number, 12);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        assert_false(ss_torch_profiler_step(ss_strview_of(none[i]), &number));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +444,7 @@ int main(void)
         cmocka_unit_test(samples_have_steps),
         cmocka_unit_test(metrics_are_counters),
         cmocka_unit_test(messages_are_notes),
+        cmocka_unit_test(steps_of_the_profiler),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }
