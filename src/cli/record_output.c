@@ -2,9 +2,7 @@
 #include "cli/record_output.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,12 +12,12 @@
 #include "analysis/hotspots.h"
 #include "analysis/program_facts.h"
 #include "analysis/selection.h"
-#include "annot/schedule_run.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/record_output_convert.h"
+#include "cli/record_problems.h"
 #include "model/model.h"
 #include "record/naming.h"
 #include "record/ranks.h"
@@ -29,166 +27,13 @@
 enum { HOT_LINES = 5, MIN_SAMPLES = 30, MAX_NAME_BYTES = 4096 };
 
 struct colours {
-    const char *bold, *dim, *red, *off;
+    const char *bold, *dim, *off;
 };
 
 static struct colours colours_of_stderr(void)
 {
-    return ss_cli_use_colour(STDERR_FILENO)
-               ? (struct colours){SS_BOLD, SS_DIM, ss_style(SS_STYLE_BOLD_RED), SS_OFF}
-               : (struct colours){"", "", "", ""};
-}
-
-static void print_problem(const char *format, ...) SS_PRINTF(1, 2);
-
-static void print_problem(const char *format, ...)
-{
-    struct colours colours = colours_of_stderr();
-    char text[1024];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    struct ss_strbuf clean; /* one line: names in the message may contain newlines */
-    ss_strbuf_init(&clean, 3 * sizeof text);
-    ss_text_append_clean(&clean, ss_strview_of(text));
-    fprintf(ss_stderr(), "%sstepscope record:%s %s\n", colours.red, colours.off, clean.data);
-    ss_strbuf_fini(&clean);
-}
-
-/* --- problems -------------------------------------------------------------------------------- */
-
-/* The state of the trace after a recording that ended early. */
-static const char *state_text(const struct ss_record_output *output,
-                              const struct ss_record_result *result)
-{
-    const struct ss_record_figures *figures = &result->figures;
-    if (output->per_window) {
-        return " hold what was recorded until then";
-    }
-    if (access(output->trace_path, F_OK) != 0) {
-        return figures->start_ns == 0 ? " was never created" : " is gone";
-    }
-    return figures->samples_written == 0 && result->recorder_died
-               ? " was created, but holds no samples yet"
-           : result->recorder_died
-               ? " holds what was recorded until its last write, a second before at most"
-               : " holds what was recorded until then";
-}
-
-static void report_failure(struct ss_record_output *output, const struct ss_record_result *result)
-{
-    const char *state = state_text(output, result);
-    if (result->recorder_died) {
-        bool by_signal = WIFSIGNALED(result->recorder_status);
-        print_problem("the recorder %s (%s); the program was not disturbed; %s%s",
-                      by_signal && WTERMSIG(result->recorder_status) == SIGKILL ? "was killed"
-                                                                                : "died",
-                      by_signal ? strsignal(WTERMSIG(result->recorder_status)) : "early exit",
-                      output->trace_path, state);
-        output->failed = true;
-    } else if (result->end == SS_RECORD_FAILED && result->started) {
-        print_problem("the recording ended early: %s; the program was not disturbed; %s%s",
-                      result->error.message, output->trace_path, state);
-        output->failed = true;
-    }
-}
-
-static const char *unreadable_reason(const struct ss_model *model)
-{
-    for (size_t i = 0; i < model->notes.count; i++) {
-        if (strcmp(ss_model_text(model, model->notes.data[i].kind), "python-unreadable") == 0) {
-            return ss_model_text(model, model->notes.data[i].text);
-        }
-    }
-    return NULL;
-}
-
-/* Explains why a schedule recorded nothing. Returns whether it did. */
-static bool report_no_window(const struct ss_record_output *output,
-                             const struct ss_record_figures *figures)
-{
-    if (figures->windows > 0) {
-        return false;
-    }
-    if (output->is_on_demand) {
-        print_problem("no window was recorded: none was requested, or none came to its end; see "
-                      "stepscope trigger");
-        return true;
-    }
-    if (output->schedule == NULL && !output->per_window) {
-        return false;
-    }
-    struct ss_schedule_run run = {.starts = output->schedule != NULL,
-                                  .steps = (int64_t)figures->marked_steps,
-                                  .longest = (int64_t)figures->most_steps};
-    if (output->schedule != NULL) {
-        run.schedule = *output->schedule;
-    } else if (figures->marked_steps == 0) {
-        print_problem(
-            "no window was recorded: the program followed no schedule; give --schedule, or let "
-            "the program set one (stepscope_schedule, stepscope.Profiler)");
-        return true;
-    }
-    char why[512];
-    ss_schedule_run_why_nothing(&run, why, sizeof why);
-    print_problem("%s", why);
-    return true;
-}
-
-/* The recorder wrote the trace, but the file is gone, or is no trace any more. */
-static void report_unreadable(struct ss_record_output *output,
-                              const struct ss_record_result *result, const struct ss_error *err)
-{
-    if (result->exec_errno != 0) {
-        return; /* the caller reports it */
-    }
-    output->failed = true;
-    if (access(output->trace_path, F_OK) != 0) {
-        print_problem("%s was written, but no longer exists: its folder was renamed, moved or "
-                      "removed during the recording",
-                      output->trace_path);
-    } else {
-        print_problem("what was written cannot be read again: %s", err->message);
-    }
-}
-
-/* Zero samples is never a silent success. */
-static void report_empty(struct ss_record_output *output, const struct ss_record_result *result,
-                         const struct ss_model *model)
-{
-    const struct ss_record_figures *figures = &result->figures;
-    const char *reason = unreadable_reason(model);
-    unsigned long long processes = figures->processes;
-    if (result->exec_errno != 0) {
-        return; /* the caller reports it */
-    }
-    output->failed = true;
-    if (report_no_window(output, figures)) {
-        return;
-    }
-    if (reason != NULL) {
-        print_problem("no samples: %s", reason);
-    } else if (figures->windows > 0) {
-        print_problem(
-            "no samples: the windows of the schedule were over before the first one was due; a "
-            "higher rate (-r) samples shorter windows");
-    } else if (figures->done == 0 && result->end != SS_RECORD_DURATION) {
-        print_problem(
-            "no samples: the program ended before the first one was due; a higher rate (-r) "
-            "samples shorter programs");
-    } else if (result->end == SS_RECORD_DURATION && figures->python_processes == 0) {
-        print_problem("no samples: after %.3g s (-d) no Python had started; record longer",
-                      (double)(figures->end_ns - figures->start_ns) / 1e9);
-    } else if (figures->python_processes > 0) {
-        print_problem("no samples: Python ended before the first one was taken; a higher rate "
-                      "(-r) samples shorter programs");
-    } else {
-        print_problem("no samples: none of the %llu process%s that ran was a Python that "
-                      "stepscope supports (CPython 3.8 to 3.14); \"stepscope doctor\" lists what "
-                      "it finds",
-                      processes, processes == 1 ? "" : "es");
-    }
+    return ss_cli_use_colour(STDERR_FILENO) ? (struct colours){SS_BOLD, SS_DIM, SS_OFF}
+                                            : (struct colours){"", "", ""};
 }
 
 /* --- the summary ----------------------------------------------------------------------------- */
@@ -291,7 +136,7 @@ static void report_missed_torch(const struct ss_model *model)
 {
     const char *missed = ss_program_missed_torch(model, 0);
     if (missed != NULL) {
-        print_problem("no steps, phases and operators of PyTorch: %s", missed);
+        ss_record_problem("no steps, phases and operators of PyTorch: %s", missed);
     }
 }
 
@@ -361,7 +206,7 @@ static void print_report(const char *by, const char *path)
     while (error == 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     if (error != 0) {
-        print_problem("--stats: cannot run \"stepscope report %s\": %s", path, strerror(error));
+        ss_record_problem("--stats: cannot run \"stepscope report %s\": %s", path, strerror(error));
     }
 }
 
@@ -421,11 +266,11 @@ static void report_lost_windows(struct ss_record_output *output,
 {
     if (files->failed > 0) {
         unsigned long long all = files->failed + files->finished;
-        print_problem("%llu of %llu windows could not be written completely: %s",
-                      (unsigned long long)files->failed, all, files->first_error);
+        ss_record_problem("%llu of %llu windows could not be written completely: %s",
+                          (unsigned long long)files->failed, all, files->first_error);
         output->failed = true;
     } else if (files->first_error[0] != '\0') {
-        print_problem("%s", files->first_error);
+        ss_record_problem("%s", files->first_error);
         output->failed = true;
     }
 }
@@ -450,13 +295,13 @@ static void print_windows(const struct ss_record_output *output,
 static bool finish_windows(struct ss_record_output *output, const struct ss_record_result *result)
 {
     const struct ss_window_file_figures *files = &result->figures.files;
-    report_failure(output, result);
+    ss_record_report_failure(output, result);
     if (result->exec_errno != 0) {
         return output->failed;
     }
     bool whole = !output->failed;
     report_lost_windows(output, files);
-    if (whole && report_no_window(output, &result->figures)) {
+    if (whole && ss_record_report_no_window(output, &result->figures)) {
         output->failed = true;
     }
     if (!output->quiet && files->finished > 0) {
@@ -479,11 +324,36 @@ static void dispose_trace(struct ss_record_output *output)
     if (native == NULL || output->in_place) {
         unlink(output->trace_path);
     } else if (rename(output->trace_path, native) != 0) {
-        print_problem("%s: %s; the recording is kept in %s", native, strerror(errno),
-                      output->trace_path);
+        ss_record_problem("%s: %s; the recording is kept in %s", native, strerror(errno),
+                          output->trace_path);
         output->failed = true;
     }
     ss_free(native);
+}
+
+/* Ranks that were given one path: the first that ends has written it. */
+static bool is_of_other_rank(const struct ss_record_output *output)
+{
+    struct ss_rank_facts facts;
+    struct stat now;
+    ss_rank_find(0, &facts);
+    return !output->in_place && ss_rank_is_of_many(&facts) &&
+           stat(output->output_path, &now) == 0 &&
+           (now.st_ino != output->replaced_inode ||
+            now.st_mtim.tv_sec != output->replaced_time.tv_sec ||
+            now.st_mtim.tv_nsec != output->replaced_time.tv_nsec);
+}
+
+static void report_other_rank(struct ss_record_output *output)
+{
+    struct ss_strbuf advice;
+    ss_strbuf_init(&advice, 65536);
+    ss_name_append_for_ranks(output->output_path, &advice);
+    ss_record_problem(
+        "%s was written by another recording meanwhile; the recording is kept in %s; %s",
+        output_name(output), output->trace_path, advice.data);
+    ss_strbuf_fini(&advice);
+    output->failed = true;
 }
 
 /* Converts the trace to the requested format. false: it could not be written, and the trace is
@@ -492,15 +362,19 @@ static bool write_output(struct ss_record_output *output, const struct ss_model 
                          bool marked, bool is_reported)
 {
     struct ss_error err = {0};
+    if (!empty && is_of_other_rank(output)) {
+        report_other_rank(output);
+        return false;
+    }
     if (!empty && ss_record_convert(output, model, &err) == SS_OK) {
         dispose_trace(output);
     } else if (!empty) {
-        print_problem("%s; the recording is kept in %s", err.message, output->trace_path);
+        ss_record_problem("%s; the recording is kept in %s", err.message, output->trace_path);
         output->failed = true;
         return false;
     } else if (marked) {
-        print_problem("no samples for %s; the program's annotations are kept in %s",
-                      output_name(output), output->trace_path);
+        ss_record_problem("no samples for %s; the program's annotations are kept in %s",
+                          output_name(output), output->trace_path);
         output->failed = true;
     } else if (is_reported) {
         unlink(output->trace_path);
@@ -542,7 +416,7 @@ static void leave_word(struct ss_record_output *output, const struct ss_record_r
 {
     struct ss_error err = {0};
     if (output->run != NULL && ss_record_run_finish(output->run, result, &err) != SS_OK) {
-        print_problem("%s", err.message);
+        ss_record_problem("%s", err.message);
         output->failed = true;
     }
 }
@@ -557,7 +431,7 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     if (output->per_window) {
         return finish_windows(output, result);
     }
-    report_failure(output, result);
+    ss_record_report_failure(output, result);
     leave_word(output, result);
     bool whole = !output->failed;
     struct ss_model model;
@@ -569,9 +443,9 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     bool empty = status != SS_OK || model.totals.count == 0;
     bool marked = empty && status == SS_OK && holds_marks(output, result, &model);
     if (status != SS_OK && whole) {
-        report_unreadable(output, result, &err);
+        ss_record_report_unreadable(output, result, &err);
     } else if (empty && whole && !marked) {
-        report_empty(output, result, &model);
+        ss_record_report_empty(output, result, &model);
     }
     bool native = ss_format_is_native(output->format);
     bool unwritten =
@@ -586,7 +460,7 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
 
 void ss_record_output_cut_short(const struct ss_record_output *output)
 {
-    print_problem("interrupted before %s was finished; the recording is kept in %s",
-                  ss_format_is_native(output->format) ? "the summary" : output_name(output),
-                  output->trace_path);
+    ss_record_problem("interrupted before %s was finished; the recording is kept in %s",
+                      ss_format_is_native(output->format) ? "the summary" : output_name(output),
+                      output->trace_path);
 }

@@ -4,7 +4,7 @@
 #define SS_CLI_RECORD_OUTPUT_CONVERT_H
 
 #include "base/error.h"
-#include "cli/record_output.h"
+#include "cli/record_output_options.h"
 #include "model/model.h"
 
 /* Whether the format needs every sample with its time, not only the totals. */

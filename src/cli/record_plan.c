@@ -13,7 +13,6 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "cli/formats.h"
-#include "cli/record_output.h"
 #include "record/naming.h"
 #include "record/on_demand_folder.h"
 #include "record/ranks.h"
@@ -210,7 +209,13 @@ static enum ss_status choose_trace_path(struct ss_record_plan *plan, struct ss_e
         return make_temporary_trace(plan, err);
     }
     plan->trace_path = native ? ss_strdup(plan->output_path) : hidden_beside(plan->output_path);
-    return ss_name_check_writable(plan->output_path, err);
+    SS_TRY(ss_name_check_writable(plan->output_path, err));
+    struct stat before;
+    if (stat(plan->output_path, &before) == 0) {
+        plan->output.replaced_inode = before.st_ino;
+        plan->output.replaced_time = before.st_mtim;
+    }
+    return SS_OK;
 }
 
 /* --- a file for each window ------------------------------------------------------------------ */

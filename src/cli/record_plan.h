@@ -9,7 +9,7 @@
 
 #include "annot/schedule_text.h"
 #include "cli/command.h"
-#include "cli/record_output.h"
+#include "cli/record_output_options.h"
 #include "cli/record_run.h"
 #include "counters/request.h"
 #include "record/options.h"

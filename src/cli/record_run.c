@@ -69,8 +69,7 @@ bool ss_record_run_is_selected(const struct ss_record_run *run)
 
 bool ss_record_run_is_many(const struct ss_record_run *run)
 {
-    return run->facts.has[SS_RANK] &&
-           !(run->facts.has[SS_WORLD_SIZE] && run->facts.numbers[SS_WORLD_SIZE] == 1);
+    return ss_rank_is_of_many(&run->facts);
 }
 
 static size_t length_without_slashes(const char *name)

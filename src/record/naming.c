@@ -202,13 +202,28 @@ void ss_name_default(char *const *program, pid_t pid, struct ss_strbuf *out)
     ss_strbuf_append_format(out, "-%d", (int)pid);
 }
 
+/* Where the ending begins; a name that begins with its only dot has none. */
+static size_t stem_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    return dot != NULL && dot != name ? (size_t)(dot - path) : strlen(path);
+}
+
+void ss_name_append_for_ranks(const char *path, struct ss_strbuf *out)
+{
+    int stem = (int)stem_of(path);
+    ss_strbuf_append_format(out,
+                            "give all ranks one folder, -o %.*s.stepscope, or each a file, -o "
+                            "%.*s.%%r%s",
+                            stem, path, stem, path, path + stem);
+}
+
 char *ss_name_native_beside(const char *path)
 {
     static const char native[] = ".pftrace";
-    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-    const char *dot = strrchr(name, '.');
-    bool has_ending = dot != NULL && dot != name && strcmp(dot, native) != 0;
-    size_t stem = has_ending ? (size_t)(dot - path) : strlen(path);
+    size_t stem = stem_of(path);
+    stem = strcmp(path + stem, native) != 0 ? stem : strlen(path);
     struct ss_strbuf text;
     ss_strbuf_init(&text, 65536);
     ss_strbuf_append(&text, path, stem);

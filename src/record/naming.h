@@ -26,6 +26,9 @@ void ss_name_default(char *const *program, pid_t pid, struct ss_strbuf *out);
 enum ss_launcher ss_name_launcher(char *const *program);
 /* "run.pftrace" for "run.json": the native trace beside the converted file. The caller frees it. */
 char *ss_name_native_beside(const char *path);
+/* What several ranks that were given one path are to be given: "give all ranks one folder, -o
+ * run.stepscope, or each a file, -o run.%r.pftrace". */
+void ss_name_append_for_ranks(const char *path, struct ss_strbuf *out);
 /* Creates the missing folders of a file (0777 & umask). */
 enum ss_status ss_name_make_folders(const char *path, struct ss_error *err);
 /* Creates missing folders (0777 & umask) and proves that a file can be written there: creates it

@@ -2,7 +2,9 @@
 #include "record/ranks.h"
 
 #include "base/alloc.h"
+#include "base/strbuf.h"
 #include "platform/procfs.h"
+#include "record/naming.h"
 
 /* Of the command line; written before the recording starts. */
 static struct {
@@ -74,4 +76,18 @@ bool ss_rank_is_assigned(pid_t pid, pid_t parent)
     struct ss_rank_facts own, before;
     return parent > 0 && read_facts(pid, &own) && own.has[SS_RANK] && read_facts(parent, &before) &&
            !are_same_rank(&own, &before);
+}
+
+void ss_rank_explain_shared_path(const char *path, struct ss_error *err)
+{
+    struct ss_rank_facts facts;
+    struct ss_strbuf advice;
+    ss_rank_find(0, &facts);
+    if (!ss_rank_is_of_many(&facts)) {
+        return;
+    }
+    ss_strbuf_init(&advice, 65536);
+    ss_name_append_for_ranks(path, &advice);
+    ss_fail(err, SS_E_BUSY, "%s is being written by another recording; %s", path, advice.data);
+    ss_strbuf_fini(&advice);
 }

@@ -23,6 +23,7 @@
 #include "record/injection.h"
 #include "record/launch.h"
 #include "record/process_table.h"
+#include "record/ranks.h"
 #include "record/sources.h"
 #include "record/status_line.h"
 
@@ -549,6 +550,9 @@ enum ss_record_end ss_session_run(const struct ss_record_options *options,
     enum ss_status status = open_loop(&session, &err);
     if (status == SS_OK) {
         status = open_trace(&session, &err);
+        if (status == SS_E_BUSY && options->run_folder == NULL && options->attach_pid == 0) {
+            ss_rank_explain_shared_path(options->path, &err);
+        }
     }
     if (status == SS_OK) {
         status = start_target(&session, signals, &err);

@@ -261,11 +261,29 @@ def test_two_writers_of_one_path_and_one_that_was_killed(stepscope, target, pyth
     done = stepscope("record", "-o", out, "--", python, "-c", "print('ran')", env=task(1))
     line, = done.stderr.splitlines()
     assert "is being written by another recording" in line and done.stdout == "ran\n"
+    assert f"-o {tmp_path}/one.stepscope" in line and f"-o {tmp_path}/one.%r.pftrace" in line
     os.kill(children(first.pid)[0], signal.SIGKILL)  # the recorder
     target.exit()
     first.communicate(timeout=60)
     stepscope("record", "-q", "-o", out, "--", python, WORKLOADS / "spin.py", "--seconds", "0.1")
     assert info(stepscope, out)["state"] == "complete"
+
+
+def test_two_ranks_that_convert_to_one_path(stepscope, target, python, tmp_path):
+    """The first to end writes it; the recording of the other is kept."""
+    out = tmp_path / "one.txt"
+    first = start(stepscope, task(0), "-q", "-o", out, "--", *target.command)
+    target.ready()
+    stepscope("record", "-q", "-o", out, "--", python, WORKLOADS / "spin.py", "--seconds", "0.3",
+              env=task(1))
+    written = out.read_text()
+    target.do("spin 0.3")
+    target.exit()
+    _, said = first.communicate(timeout=60)
+    assert f"{out} was written by another recording meanwhile" in said and "one.%r.txt" in said
+    assert out.read_text() == written
+    kept, = tmp_path.glob(".one.txt.*.pftrace")
+    assert info(stepscope, kept)["state"] == "complete"
 
 
 def test_a_failed_rank_is_in_the_summary(stepscope, python, run_all, tmp_path):

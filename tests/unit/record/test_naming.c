@@ -14,6 +14,7 @@
 
 #include "record/frame_table.h"
 #include "record/naming.h"
+#include "record/ranks.h"
 
 static void expect_name(const char *const *program, const char *beginning)
 {
@@ -35,6 +36,44 @@ static void default_names_come_from_the_script(void **state)
     expect_name((const char *[]){"python", "-W", "ignore", "a b;c.py", NULL}, "a_b_c-2");
     expect_name((const char *[]){"torchrun", "train.py", NULL}, "torchrun-2");
     expect_name(NULL, "attached-2");
+}
+
+static void expect_for_ranks(const char *path, const char *folder, const char *file)
+{
+    char expected[256];
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 4096);
+    ss_name_append_for_ranks(path, &text);
+    snprintf(expected, sizeof expected, "give all ranks one folder, -o %s, or each a file, -o %s",
+             folder, file);
+    assert_string_equal(text.data, expected);
+    ss_strbuf_fini(&text);
+}
+
+static void one_path_for_several_ranks(void **state)
+{
+    (void)state;
+    expect_for_ranks("run", "run.stepscope", "run.%r");
+    expect_for_ranks("out/x.pftrace", "out/x.stepscope", "out/x.%r.pftrace");
+    expect_for_ranks("v1.2/x", "v1.2/x.stepscope", "v1.2/x.%r");
+    expect_for_ranks("a/.hidden", "a/.hidden.stepscope", "a/.hidden.%r");
+}
+
+/* Of one rank of several, the error that refuses a path says what to give all of them. */
+static void the_error_names_what_ranks_need(void **state)
+{
+    (void)state;
+    struct ss_error err;
+    ss_fail(&err, SS_E_BUSY, "x.pftrace is being written");
+    ss_rank_set_own(0, 1);
+    ss_rank_explain_shared_path("x.pftrace", &err);
+    assert_string_equal(err.message, "x.pftrace is being written");
+    ss_rank_set_own(1, 2);
+    ss_rank_explain_shared_path("x.pftrace", &err);
+    assert_string_equal(err.message,
+                        "x.pftrace is being written by another recording; give all ranks one "
+                        "folder, -o x.stepscope, or each a file, -o x.%r.pftrace");
+    assert_int_equal(err.status, SS_E_BUSY);
 }
 
 static void expect_expansion_of(const struct ss_rank_facts *facts, const char *template,
@@ -179,6 +218,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(default_names_come_from_the_script),
+        cmocka_unit_test(one_path_for_several_ranks),
+        cmocka_unit_test(the_error_names_what_ranks_need),
         cmocka_unit_test(templates_expand_or_are_refused),
         cmocka_unit_test(ranks_expand_where_the_launcher_says_them),
         cmocka_unit_test(launchers_are_known_by_name),
