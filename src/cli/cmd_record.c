@@ -322,7 +322,8 @@ static void set_flags(const struct ss_arguments *arguments, struct ss_record_pla
     plan->record.inject = !ss_arguments_has(arguments, "no-inject");
     plan->record.no_mpi = ss_arguments_has(arguments, "no-mpi");
     plan->record.no_torch = ss_arguments_has(arguments, "no-torch");
-    plan->record.keep_secrets = ss_arguments_has(arguments, "keep-secrets");
+    plan->record.keep_secrets = plan->output.keep_secrets =
+        ss_arguments_has(arguments, "keep-secrets");
     plan->record.keep_native = plan->output.keep_native =
         ss_arguments_has(arguments, "keep-native");
     plan->output.quiet = ss_arguments_has(arguments, "quiet");

@@ -16,6 +16,7 @@
 #include "base/shared_names.h"
 #include "base/terminal.h"
 #include "cli/command.h"
+#include "cli/record_outliving.h"
 #include "cli/record_output_convert.h"
 #include "cli/record_problems.h"
 #include "model/model.h"
@@ -421,9 +422,8 @@ static void leave_word(struct ss_record_output *output, const struct ss_record_r
     }
 }
 
-bool ss_record_output_finish(void *context, const struct ss_record_result *result)
+static bool finish_output(struct ss_record_output *output, const struct ss_record_result *result)
 {
-    struct ss_record_output *output = context;
     struct ss_error err = {0};
     if (!result->started) {
         return output->failed;
@@ -456,6 +456,17 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     }
     ss_model_fini(&model);
     return output->failed;
+}
+
+bool ss_record_output_finish(void *context, const struct ss_record_result *result)
+{
+    struct ss_record_output *output = context;
+    bool has_failed = finish_output(output, result);
+    bool prints = output->run == NULL || ss_record_run_is_first(output->run);
+    if (!output->quiet && prints) {
+        ss_record_outliving_print(&result->figures, output->keep_secrets);
+    }
+    return has_failed;
 }
 
 void ss_record_output_cut_short(const struct ss_record_output *output)

@@ -325,6 +325,33 @@ void ss_process_table_each(struct ss_process_table *table,
     }
 }
 
+static void add_outliving(pid_t pid, struct ss_record_figures *figures)
+{
+    struct ss_procfs_stat stat;
+    if (!ss_procfs_stat(pid, 0, &stat) || stat.state == 'Z' || stat.state == 'X') {
+        return;
+    }
+    if (figures->outliving_count < SS_OUTLIVING_MOST) {
+        figures->outliving[figures->outliving_count] =
+            (struct ss_outliving_process){pid, stat.start_time_ticks};
+    }
+    figures->outliving_count++;
+}
+
+void ss_process_table_find_outliving(struct ss_process_table *table, uint64_t now_ns,
+                                     struct ss_record_figures *figures)
+{
+    struct member *member, *next;
+    ss_process_table_poll(table, now_ns);
+    figures->outliving_count = 0;
+    HASH_ITER(hh, table->by_pid, member, next)
+    {
+        if (!member->ended && member->pid != table->root) {
+            add_outliving(member->pid, figures);
+        }
+    }
+}
+
 uint64_t ss_process_table_seen(const struct ss_process_table *table)
 {
     return table->seen;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "record/recorded_process.h"
+#include "record/shared.h"
 
 struct ss_process_table;
 
@@ -39,6 +40,9 @@ void ss_process_table_add_counts(const struct ss_process_table *table,
 /* Calls `visit` for each live process that is defined in the trace. */
 void ss_process_table_each(struct ss_process_table *table,
                            void (*visit)(void *visitor, pid_t pid, uint32_t ref), void *visitor);
+/* The processes but the root that live: fills outliving and outliving_count. Polls the changes. */
+void ss_process_table_find_outliving(struct ss_process_table *table, uint64_t now_ns,
+                                     struct ss_record_figures *figures);
 uint64_t ss_process_table_seen(const struct ss_process_table *table);  /* so far, root included */
 uint64_t ss_process_table_short(const struct ss_process_table *table); /* ended unsampled */
 /* Ended before they were classified as Python or not. Valid after ss_process_table_end. */

@@ -498,6 +498,10 @@ static void close_recording(struct session *session)
 
 static void finish(struct session *session)
 {
+    if (session->recorder.processes != NULL && session->end == SS_RECORD_PROGRAM_ENDED) {
+        ss_process_table_find_outliving(session->recorder.processes, session->end_ns,
+                                        &session->shared->figures);
+    }
     if (session->recorder.processes != NULL) {
         note(session, "recording-ended", end_text(session->end), session->end);
         note_own_cost(session);

@@ -25,6 +25,14 @@ enum ss_record_end {
     SS_RECORD_FAILED    /* `error` has the cause; the program, if started, continues */
 };
 
+/* A process of the program that lives when the recording ends. */
+struct ss_outliving_process {
+    pid_t pid;
+    uint64_t start_time_ticks;
+};
+
+enum { SS_OUTLIVING_MOST = 4 };
+
 struct ss_record_figures {
     uint64_t samples, due, done, skipped, late, ok, partial, lost, unchanged;
     uint64_t processes, python_processes, short_processes;
@@ -37,6 +45,9 @@ struct ss_record_figures {
     uint64_t windows, partial_windows;
     uint64_t marked_steps, most_steps;
     struct ss_window_file_figures files; /* of a recording with a file per window */
+    /* Where the program has ended: the first of its processes that have not. */
+    struct ss_outliving_process outliving[SS_OUTLIVING_MOST];
+    uint64_t outliving_count; /* of all */
 };
 
 enum { SS_SIGNAL_COUNT = 65 };

@@ -65,6 +65,33 @@ def test_native_is_the_default_and_named_after_the_program(stepscope, python, tm
     assert "spin.py" in stepscope("report", cwd=tmp_path).stdout
 
 
+LEAVES_A_CHILD = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import sys; print(1, flush=True); sys.stdin.read()"],
+                         start_new_session=True, stdin=int(sys.argv[1]), stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL)
+child.stdout.readline()
+print(child.pid)
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-q",)])
+def test_a_process_that_outlives_the_program_is_named(stepscope, python, tmp_path, options):
+    """In one line, with its command; not with -q."""
+    held, holds = os.pipe()
+    try:
+        done = stepscope("record", *options, "-o", tmp_path / "a.pftrace", "--", python, "-c",
+                         LEAVES_A_CHILD, held, pass_fds=[held])
+    finally:
+        os.close(holds)  # it ends
+        os.close(held)
+    child = int(done.stdout)
+    said = [line for line in done.stderr.splitlines() if "still run" in line]
+    assert len(said) == (0 if options else 1), done.stderr
+    for line in said:
+        assert line.startswith(f"stepscope: a process still runs: {child} (") and "sys.stdin.read()" in line
+
+
 @pytest.mark.parametrize("name,fmt", [("a.svg", None), ("a.speedscope.json", None),
                                       ("a.json", None), ("a.folded", None),
                                       ("odd;name", "raw"), ("b", "flamegraph")])
