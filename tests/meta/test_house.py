@@ -19,6 +19,8 @@ BUILD = pathlib.Path(os.environ.get("STEPSCOPE_BUILD_DIR", ROOT / "build" / "dev
 # Bytes for parsers, not text of ours.
 DATA = re.compile(r"^(tests/golden/|tests/fuzz/corpus/|LICENSE$)")
 
+LARGEST_FILE_BYTES = 200_000
+
 
 def tracked_files():
     """What git tracks or would track; every file where this is no git checkout."""
@@ -56,6 +58,11 @@ class House(unittest.TestCase):
     def none(self, complaints):
         complaints = list(complaints)
         self.assertFalse(complaints, "\n" + "\n".join(complaints))
+
+    def test_no_file_is_large(self):
+        """Packages, traces and other downloads do not belong into a commit."""
+        sizes = {path: (ROOT / path).stat().st_size for path in TRACKED if (ROOT / path).is_file()}
+        self.none(f"{path}: {size} bytes" for path, size in sizes.items() if size > LARGEST_FILE_BYTES)
 
     def test_layers_include_only_what_they_may(self):
         self.assertGreater(len(SOURCES), 30)
