@@ -88,7 +88,8 @@ def test_kernels_copies_and_calls(record):
     assert stream["kernels"] == 24
     (gpu,) = recording.rows("gpu")
     assert gpu["kernels"] == 24 and 0 < gpu["busy_ns"]
-    assert all(row["min_ns"] == 20000 for row in recording.rows("kernel"))
+    # Begin and end are converted from the device's clock one by one.
+    assert all(abs(row["min_ns"] - 20000) <= 1 for row in recording.rows("kernel"))
 
 
 def test_lines_of_the_program(record, source_dir):
