@@ -13,7 +13,7 @@ import sys
 import time
 
 import pytest
-from target import prefer, until
+from target import has_grown, prefer, until
 
 WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
 
@@ -245,7 +245,7 @@ def test_a_thread_that_gets_its_name_late_has_it(stepscope, python, tmp_path):
         assert "named late" not in names()
         run.stdin.write("go on\n")
         run.stdin.flush()
-        until(lambda: "named late" in names(), "its name", pause=0.05)
+        until(has_grown(stepscope, out, 3), "the recorder has read names again", pause=0.05)
         run.communicate("end\n")
     assert run.returncode == 0 and len(names()) == 2 and "named late" in names()
 
