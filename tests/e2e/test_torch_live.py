@@ -15,7 +15,7 @@ from conftest import need_module
 
 WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
 OTHER_PYTHONS = ["/usr/bin/python3", *filter(None, os.environ.get("STEPSCOPE_PYTHONS", "").split(":"))]
-# Each in a forked process of one recording, with every operator.
+# Each in a forked process of one recording, with every operator, and torch.profiler from step 2 on.
 PROGRAMS = {
     "training": ("torch_training.py", "--steps", 6, "--accumulate", 2, "--optimizers", 2, "--workers", 2,
                  "--evaluate", "--save", "{folder}/net.pt"),
@@ -24,7 +24,8 @@ PROGRAMS = {
     "operators": ("-W", "ignore", "torch_operators.py"),
     "engine": ("trainers/engine.py", "{folder}"),
     "misfit": ("torch_misfit.py",),
-    "phases": ("torch_phases.py", "--seconds", 1)}
+    "phases": ("torch_phases.py", "--seconds", 1),
+    "profiles": ("torch_profiler_window.py", "--own", "4:5", "--steps", 6)}
 need_module("torch")
 
 
@@ -33,7 +34,8 @@ def recorded(stepscope, tmp_path_factory):
     """By the program's name: its pid and what it wrote; and the recording of all, with what the recorder said."""
     folder = tmp_path_factory.mktemp("programs")
     words = [word for program in PROGRAMS.values() for word in ("--", *program)]
-    done = stepscope("record", "-q", "-r", 400, "--operators", "all", "-o", folder / "t.pftrace", "--", sys.executable,
+    done = stepscope("record", "-q", "-r", 400, "--operators", "all", "--torch-profiler=shapes,flops",
+                     "--torch-profiler-steps", "2:8", "-o", folder / "t.pftrace", "--", sys.executable,
                      WORKLOADS / "torch_forked.py", *(str(word).format(folder=folder) for word in words[1:]))
     programs = dict(zip(PROGRAMS, map(json.loads, done.stdout.splitlines())))
     return types.SimpleNamespace(trace=folder / "t.pftrace", stderr=done.stderr, **{
@@ -265,15 +267,11 @@ def test_an_unknown_libtorch_without_a_way_is_left_alone(stepscope, tmp_path, in
 # --- torch.profiler as one more source -------------------------------------------------------------
 
 
-def test_torch_profiler_steps_aside_for_the_programs_own(stepscope, tmp_path, info_of, events_of):
-    trace = tmp_path / "t.pftrace"
-    done = stepscope("record", "--operators", "all", "--torch-profiler=shapes,memory,flops",
-                     "--torch-profiler-steps", "2:8", "-o", trace, "--", sys.executable,
-                     WORKLOADS / "torch_profiler_window.py", "--own", "4:5", "--steps", 6)
-    said = json.loads(done.stdout)
-    source = next(one for one in info_of(trace)["sources"] if one["name"] == "torch-profiler")
+def test_torch_profiler_steps_aside_for_the_programs_own(recorded, info_of, events_of):
+    said = said_by(recorded.profiles)
+    source = next(one for one in info_of(recorded.trace)["sources"] if one["name"] == "torch-profiler")
     assert source["status"] == "ran" and "the program's own torch.profiler was running" in source["reason"]
-    events = events_of(trace)
+    events = [event for event in events_of(recorded.trace) if event["pid"] == recorded.profiles.pid]
     rows = {event["tid"]: event["args"]["name"] for event in events
             if event["ph"] == "M" and event["name"] == "thread_name"}
     spans = [event for event in events if event["ph"] == "X"]
@@ -281,12 +279,12 @@ def test_torch_profiler_steps_aside_for_the_programs_own(stepscope, tmp_path, in
 
     def calls(domain, first, last):
         end = steps[last]["ts"] + steps[last]["dur"]
-        return collections.Counter(span["name"] for span in spans if rows.get(span["tid"]) == domain
+        return collections.Counter(span["name"] for span in spans if rows.get(span["tid"], "").endswith(": " + domain)
                                    and steps[first]["ts"] <= span["ts"] < end)
-    seen = calls("MainThread: torch.profiler", 2, 3)
-    assert seen == calls("MainThread: torch", 2, 3) and sum(seen.values()) > 60
-    assert said["calls"] == calls("MainThread: torch", 4, 5)
-    assert not calls("MainThread: torch.profiler", 5, 5)
+    seen = calls("torch.profiler", 2, 3)
+    assert seen == calls("torch", 2, 3) and sum(seen.values()) > 60
+    assert said["calls"] == calls("torch", 4, 5)
+    assert not calls("torch.profiler", 5, 5)
 
 
 @pytest.mark.parametrize("options", [["--torch-profiler=shape"], ["--torch-profiler-steps", "8:5"],

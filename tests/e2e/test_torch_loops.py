@@ -19,7 +19,8 @@ WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
 PHASES = {"accumulates": (9, 9, 3), "two_optimizers": (4, 4, 8), "reentrant": (4, 4, 4),
           "in_thread": (4, 4, 4), "fails": (6, 5, 5), "saves": (4, 4, 4), "torch_can_do_all_it_does": None}
 # These say what torch counts as it compiles, and how deep modules may call each other.
-INTROSPECTION = "compiles", "compiles_a_step", "modules_may_be_odd"
+INTROSPECTION = "compiles", "modules_may_be_odd"
+LONG = "compiles_a_step"
 PROGRAMS = {"loops": ("torch_loops.py", *PHASES, *INTROSPECTION), "odd": ("-W", "error", "torch_odd.py"),
             "reads": ("faults/many_reads.py",), "waits": ("waits.py", "{folder}", "Lock")}
 READS = 20000
@@ -30,7 +31,7 @@ def recorded(stepscope, torch_python, tmp_path_factory):
     """By the program's name: its pid and what it wrote; and the recording of all."""
     folder = tmp_path_factory.mktemp("programs")
     words = [word.format(folder=folder) for program in PROGRAMS.values() for word in ("--", *program)]
-    done = stepscope("record", "-q", "-r", 200, "-o", folder / "t.pftrace", "--", torch_python,
+    done = stepscope("record", "-q", "-o", folder / "t.pftrace", "--", torch_python,
                      WORKLOADS / "torch_forked.py", *words[1:])
     programs = dict(zip(PROGRAMS, map(json.loads, done.stdout.splitlines())))
     assert not [one["err"] for one in programs.values() if one["status"] != 0]
@@ -40,15 +41,18 @@ def recorded(stepscope, torch_python, tmp_path_factory):
 
 @pytest.fixture
 def without_hooks(recordings, torch_python):
-    """What INTROSPECTION says without a recorder: with this Python and PyTorch, it was stored."""
+    """without_hooks(LOOP…): what they say without a recorder. With this Python and PyTorch, it was stored."""
     import recording  # pylint: disable=import-outside-toplevel
     stored = recording.facts()["loops_without_hooks"]
-    if torch_python == sys.executable and (stored["python"], stored["torch"]) == (
-            platform.python_version(), metadata.version("torch")):
-        return json.loads(recordings("loops_without_hooks").said)
-    done = subprocess.run([torch_python, WORKLOADS / "torch_loops.py", *INTROSPECTION], text=True, timeout=600,
-                          stdin=subprocess.DEVNULL, capture_output=True, check=True)
-    return json.loads(done.stdout)
+    is_stored = torch_python == sys.executable and (stored["python"], stored["torch"]) == (
+        platform.python_version(), metadata.version("torch"))
+
+    def of(*loops):
+        said = json.loads(recordings("loops_without_hooks").said if is_stored else subprocess.run(
+            [torch_python, WORKLOADS / "torch_loops.py", *loops], text=True, timeout=600, stdin=subprocess.DEVNULL,
+            capture_output=True, check=True).stdout)
+        return {loop: said[loop]["more"] for loop in loops}
+    return of
 
 
 def test_loops_have_their_steps_and_phases(recorded, rows_of):
@@ -69,8 +73,16 @@ def test_loops_have_their_steps_and_phases(recorded, rows_of):
 
 def test_torch_is_unchanged(recorded, without_hooks):
     said = json.loads(recorded.loops.out)
-    assert {name: said[name]["more"] for name in INTROSPECTION} == {
-        name: without_hooks[name]["more"] for name in INTROSPECTION}
+    assert {name: said[name]["more"] for name in INTROSPECTION} == without_hooks(*INTROSPECTION)
+
+
+@pytest.mark.long
+def test_a_compiled_step_is_unchanged(stepscope, torch_python, tmp_path, rows_of, without_hooks):
+    trace = tmp_path / "t.pftrace"
+    done = stepscope("record", "-q", "-o", trace, "--", torch_python, WORKLOADS / "torch_loops.py", LONG)
+    said = json.loads(done.stdout)[LONG]
+    assert [row["step"] for row in rows_of(trace, "step")] == list(range(said["updates"]))
+    assert {LONG: said["more"]} == without_hooks(LONG)
 
 
 def test_nothing_of_ours_is_raised_into_odd_programs(recorded, rows_of, info_of):

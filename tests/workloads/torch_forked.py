@@ -9,6 +9,7 @@ and standard error.
 
 import argparse
 import atexit
+import gc
 import json
 import os
 import pathlib
@@ -84,6 +85,7 @@ def run(given):
 
 
 def main():
+    gc.freeze()  # else each process copies all of PyTorch's objects as it collects garbage
     words = sys.argv[1:]
     while words:
         end = words.index("--") if "--" in words else len(words)
