@@ -18,9 +18,9 @@ from target import Target
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "recordings"))
 # They run first: where files run in parallel, the others fill the time beside them.
-SLOWEST = ("test_trigger", "test_integrations", "test_device_time",
-           "test_gpu", "test_workers", "test_torch_live",
-           "test_extending", "test_torch_guard", "test_oracle", "test_crowds", "test_example_slurm")
+SLOWEST = ("test_framework_ranks", "test_integrations", "test_torch_live", "test_extending", "test_torch_guard",
+           "test_oracle", "test_annotate", "test_report_page_browser", "test_trigger", "test_torch_routes",
+           "test_crowds", "test_example_slurm")
 
 
 # pytest rewrites each file of tests: ten seconds in each process that may not keep what it made.
