@@ -69,6 +69,12 @@ void ss_pipeline_devices_init(struct ss_pipeline_devices *devices,
     }
 }
 
+bool ss_pipeline_devices_lack(const struct ss_pipeline_devices *devices, const struct ss_step *step)
+{
+    return step->lacks_kernels && devices->busy != NULL &&
+           devices->busy[step->process].segments.count > 0;
+}
+
 void ss_pipeline_devices_fini(struct ss_pipeline_devices *devices)
 {
     for (size_t i = 0; i < devices->works.parts.count; i++) {

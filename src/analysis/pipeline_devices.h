@@ -29,6 +29,9 @@ void ss_pipeline_devices_init(struct ss_pipeline_devices *devices,
                               const struct ss_selection *selection,
                               const struct ss_step_summary *training,
                               const struct ss_step_parts *parts, size_t forward, size_t backward);
+/* Whether the devices of a process ran kernels, but the recording lacks those of this step. */
+bool ss_pipeline_devices_lack(const struct ss_pipeline_devices *devices,
+                              const struct ss_step *step);
 void ss_pipeline_devices_fini(struct ss_pipeline_devices *devices);
 
 /* Takes the times of a pass from its device. false: its kernels of both phases were not recorded.

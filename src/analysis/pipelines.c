@@ -358,14 +358,15 @@ static bool find_on_devices(const struct scan *scan, const struct ss_pipeline *r
     return is_found;
 }
 
-/* false: not all stages have the step with its passes. */
+/* false: not all stages have the step with its passes, and with the kernels that it launched. */
 static bool find_passes(const struct scan *scan, const struct ss_pipeline *row, int64_t number,
                         struct ss_pipeline_pass *passes)
 {
     for (size_t i = 0; i < row->stages; i++) {
         const struct ss_step *step =
             step_of(scan->training, scan->pipelines->stages.data[row->first + i].process, number);
-        if (step == NULL || !find_pass(scan, step, &passes[i])) {
+        if (step == NULL || ss_pipeline_devices_lack(&scan->devices, step) ||
+            !find_pass(scan, step, &passes[i])) {
             return false;
         }
     }

@@ -50,6 +50,7 @@ static void sum_steps(struct ss_rank_profiles *profiles, const struct ss_step_su
             continue;
         }
         row->steps++;
+        row->device_steps += step->has_device_work;
         row->step_ns += step->end_ns - step->begin_ns;
         for (size_t p = 0; p < phases; p++) {
             row->phase_ns[p] += training->phase_ns[i * phases + p];
@@ -100,8 +101,8 @@ static void finish_row(struct ss_rank_profile *row, const struct ss_step_summary
         row->phase_ns[p] /= steps;
     }
     row->step_ns /= steps;
-    row->compute_ns /= steps;
-    row->communication_ns /= steps;
+    row->compute_ns /= row->device_steps > 0 ? row->device_steps : 1;
+    row->communication_ns /= row->device_steps > 0 ? row->device_steps : 1;
     row->data_ns = phase_ns(row, training, model, ss_phase_data);
     row->rank = ss_rank_of(model, row->process);
     row->batch = find_batch(model, row->process);

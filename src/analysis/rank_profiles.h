@@ -15,8 +15,9 @@
 /* Means per step. */
 struct ss_rank_profile {
     uint32_t process;
-    int64_t rank;   /* -1: unknown */
-    uint64_t steps; /* whole steps, without warm-up; 0: it marks none */
+    int64_t rank;          /* -1: unknown */
+    uint64_t steps;        /* whole steps, without warm-up; 0: it marks none */
+    uint64_t device_steps; /* of them, those whose device work is known */
     uint64_t step_ns;
     uint64_t compute_ns; /* of its devices; without, its phases forward, backward, optimizer */
     uint64_t communication_ns; /* exposed: of its devices; without, its phase communication */

@@ -21,8 +21,9 @@ struct building {
     const struct ss_model *model;
     const struct ss_step_summary *training;
     size_t slots, phases, communication; /* phases without "other" */
-    uint64_t *times;                     /* [steps][slots] */
-    size_t *order;                       /* of slots that have any time */
+    bool is_of_devices;
+    uint64_t *times; /* [steps][slots] */
+    size_t *order;   /* of slots that have any time */
     size_t ordered;
 };
 
@@ -157,10 +158,10 @@ static void list_ranks(struct building *building)
     }
 }
 
-static struct ss_stage stage_of(const struct building *building, size_t slot, bool is_of_devices)
+static struct ss_stage stage_of(const struct building *building, size_t slot)
 {
     struct ss_stage stage = {.phase = building->phases};
-    if (is_of_devices) {
+    if (building->is_of_devices) {
         stage.kind = (enum ss_stage_kind)(SS_STAGE_IDLE + slot);
         return stage;
     }
@@ -171,7 +172,7 @@ static struct ss_stage stage_of(const struct building *building, size_t slot, bo
 }
 
 /* Drops slots without any time. */
-static void list_rows(struct building *building, bool is_of_devices)
+static void list_rows(struct building *building)
 {
     size_t count = 0, steps = building->training->steps.count;
     for (size_t k = 0; k < building->ordered; k++) {
@@ -181,7 +182,7 @@ static void list_rows(struct building *building, bool is_of_devices)
         }
         if (i < steps) {
             building->order[count++] = slot;
-            ss_vec_push(&building->frontier->rows, stage_of(building, slot, is_of_devices));
+            ss_vec_push(&building->frontier->rows, stage_of(building, slot));
         }
     }
     building->ordered = count;
@@ -268,7 +269,7 @@ static void list_members(const struct building *building, struct members *member
     }
     for (size_t i = 0; i < building->training->steps.count; i++) {
         const struct ss_step *step = &building->training->steps.data[i];
-        if (is_counted(step)) {
+        if (is_counted(step) && (!building->is_of_devices || step->has_device_work)) {
             ss_vec_push(members, (struct member){step->number, ranks[step->process], i});
         }
     }
@@ -399,17 +400,17 @@ void ss_stage_frontier_init(struct ss_stage_frontier *frontier,
                                 .training = training,
                                 .phases = training->phases.count - 1,
                                 .communication = find_communication(selection->model, training)};
-    bool is_of_devices = building.phases == 0 && devices != NULL && devices->steps.count > 0;
-    building.slots = is_of_devices ? DEVICE_SLOTS : KINDS * (building.phases + 1);
+    building.is_of_devices = building.phases == 0 && devices != NULL && devices->steps.count > 0;
+    building.slots = building.is_of_devices ? DEVICE_SLOTS : KINDS * (building.phases + 1);
     building.times = ss_alloc_zero(training->steps.count * building.slots, sizeof *building.times);
     building.order = ss_alloc_zero(building.slots, sizeof *building.order);
     list_ranks(&building);
-    if (is_of_devices) {
+    if (building.is_of_devices) {
         split_by_devices(&building, devices);
     } else {
         split_by_phases(&building, selection);
     }
-    list_rows(&building, is_of_devices);
+    list_rows(&building);
     size_t ranks = frontier->ranks.count;
     struct walk walk = {.building = &building,
                         .reached_ns = ss_alloc_zero(ranks, sizeof *walk.reached_ns),

@@ -9,6 +9,8 @@
 
 #include "../timed_device.h"
 #include "analysis/device_steps.h"
+#include "analysis/rank_profiles.h"
+#include "analysis/stage_frontier.h"
 
 struct split {
     uint64_t compute, communication, copy, idle;
@@ -236,6 +238,51 @@ static void a_step_whose_kernel_is_lost(void **state)
     timed_end(&timed);
 }
 
+static void add_rank(struct timed *timed, uint32_t rank, uint64_t kernel_ns, bool has_all)
+{
+    timed->model.processes.data[timed->process].has_rank = true;
+    timed->model.processes.data[timed->process].rank = rank;
+    timed_step(timed, 1000, 2000);
+    timed_step(timed, 2000, 3000);
+    timed_launch(timed, 1010, 1020, 1);
+    timed_launch(timed, 2010, 2020, 2);
+    timed_launch(timed, 2910, 2920, 3);
+    uint32_t stream = timed_stream(timed, timed_device(timed, (int32_t)rank), 7);
+    timed_kernel(timed, stream, "gemm", 1020, 1020 + kernel_ns, 1);
+    if (has_all) {
+        timed_kernel(timed, stream, "gemm", 2020, 2020 + kernel_ns, 2);
+    }
+    timed_kernel(timed, stream, "gemm", 2920, 2930, 3);
+}
+
+/* Ranks are compared in steps that are known of all; the mean of each is that of its known ones. */
+static void a_rank_that_lacks_a_kernel(void **state)
+{
+    (void)state;
+    struct timed timed;
+    struct ss_device_summary devices;
+    struct ss_rank_profiles profiles;
+    struct ss_stage_frontier frontier;
+    timed_begin(&timed);
+    add_rank(&timed, 0, 200, true);
+    timed_process(&timed, 43);
+    add_rank(&timed, 1, 400, false);
+    timed_load(&timed);
+    ss_device_summary_init(&devices, &timed.selection, &timed.training);
+    ss_stage_frontier_init(&frontier, &timed.selection, &devices, &timed.training);
+    assert_int_equal(frontier.steps, 1);
+    assert_int_equal(frontier.skipped, 1);
+    ss_rank_profiles_init(&profiles, &timed.selection, &devices, &timed.training);
+    assert_int_equal(profiles.rows.count, 2);
+    assert_int_equal(profiles.rows.data[0].compute_ns, (200 + 210) / 2);
+    assert_int_equal(profiles.rows.data[1].steps, 2);
+    assert_int_equal(profiles.rows.data[1].compute_ns, 400);
+    ss_rank_profiles_fini(&profiles);
+    ss_stage_frontier_fini(&frontier);
+    ss_device_summary_fini(&devices);
+    timed_end(&timed);
+}
+
 static void without_any_kernel_no_step_is_idle(void **state)
 {
     (void)state;
@@ -277,6 +324,7 @@ int main(void)
         cmocka_unit_test(the_causes_of_idle_time),
         cmocka_unit_test(odd_works_add_up_too),
         cmocka_unit_test(a_step_whose_kernel_is_lost),
+        cmocka_unit_test(a_rank_that_lacks_a_kernel),
         cmocka_unit_test(without_any_kernel_no_step_is_idle),
         cmocka_unit_test(without_work_there_is_nothing),
     };

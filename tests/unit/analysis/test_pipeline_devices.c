@@ -21,6 +21,7 @@ enum { SLOT_US = 100, PASS_US = 40 }; /* of the host, for each pass */
 struct shape {
     unsigned forward[STAGES];
     bool has_devices[STAGES];
+    bool loses_kernels; /* of one step of the second stage */
 };
 
 struct stage {
@@ -114,12 +115,13 @@ static uint64_t add_step(struct ss_model *model, const struct shape *shape, stru
         for (unsigned k = 0; k < STAGES; k++) {
             unsigned i = pass == 0 ? k : STAGES - 1 - k, before = pass == 0 ? i - 1 : i + 1;
             uint64_t length_ns = shape->forward[i] * MS * (pass == 0 ? 1 : BACKWARDS);
+            bool is_lost = shape->loses_kernels && i == 1 && number == STEPS - 2;
             uint64_t free_ns = pass == 0 ? begin_ns : ends[i][BATCHES - 1];
             for (unsigned b = 0; b < BATCHES; b++) {
                 uint64_t at_ns = k == 0 ? free_ns : later(free_ns, ends[before][b]);
                 add_pass(model, &stages[i], i, pass == 0 ? "forward" : "backward",
                          from_ns + (pass * BATCHES + b) * SLOT_US * US, at_ns,
-                         at_ns + (shape->has_devices[i] ? length_ns : 0));
+                         at_ns + (shape->has_devices[i] && !is_lost ? length_ns : 0));
                 free_ns = ends[i][b] = at_ns + length_ns;
             }
             end_ns = later(end_ns, free_ns);
@@ -210,12 +212,31 @@ static void test_a_stage_without_a_recorded_device(void **state)
     end(&made);
 }
 
+/* Its step is left out: what its device did then is neither idle time nor the host's. */
+static void test_a_stage_that_lacks_the_kernels_of_a_step(void **state)
+{
+    (void)state;
+    struct shape shape = {{4, 4, 4, 4}, {true, true, true, true}};
+    struct made made, lacking;
+    begin(&made, &shape);
+    shape.loses_kernels = true;
+    begin(&lacking, &shape);
+    const struct ss_pipeline *row = &made.pipelines.rows.data[0];
+    const struct ss_pipeline *without = &lacking.pipelines.rows.data[0];
+    assert_true(without->is_of_devices);
+    assert_int_equal(without->steps, row->steps - 1);
+    assert_float_equal(without->idle_ns / without->pass_ns, row->idle_ns / row->pass_ns, 1e-9);
+    end(&made);
+    end(&lacking);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_stages_are_idle_as_the_formula_says),
         cmocka_unit_test(test_the_slowest_device_is_named),
         cmocka_unit_test(test_a_stage_without_a_recorded_device),
+        cmocka_unit_test(test_a_stage_that_lacks_the_kernels_of_a_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
