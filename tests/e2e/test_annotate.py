@@ -50,7 +50,14 @@ def commands():
     return {**by_minor(), **free}
 
 
-@pytest.fixture(scope="module", params=sorted(commands(), key=lambda v: (len(v), v)))
+VERSIONS = sorted(commands(), key=lambda v: (len(v), v))
+# The oldest, the newest, and those without a GIL: for what is the same code in all between.
+NOT_BETWEEN = pytest.mark.parametrize("python_and_path", [
+    pytest.param(one, marks=pytest.mark.long if one in list(by_minor())[1:-1] else ()) for one in VERSIONS],
+    indirect=True)
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
 def python_and_path(request, tmp_path_factory):
     """An interpreter, and a folder from which it imports the package, built for it."""
     command = commands()[request.param]
@@ -107,6 +114,7 @@ def test_without_a_runtime_nothing_happens(python_and_path):
         done.stderr
 
 
+@NOT_BETWEEN
 def test_a_program_records_itself(python_and_path, stepscope, tmp_path):
     command, folder = python_and_path
     build = pathlib.Path(stepscope.path).resolve().parent
@@ -147,6 +155,7 @@ for number in range(2):
 """
 
 
+@NOT_BETWEEN
 def test_what_cannot_be_traced_is_reported_once(python_and_path, stepscope, tmp_path):
     """Tracing in a Python without the GIL; the others do as if they had none either."""
     command, folder = python_and_path
@@ -195,6 +204,7 @@ print(bool(sysconfig.get_config_var('Py_GIL_DISABLED')) and sys._is_gil_enabled(
 """
 
 
+@NOT_BETWEEN
 def test_threads_at_once(python_and_path, stepscope, tmp_path):
     command, folder = python_and_path
     build = pathlib.Path(stepscope.path).resolve().parent

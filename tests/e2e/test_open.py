@@ -89,7 +89,10 @@ def test_every_table_is_that_of_the_report(stepscope, reader, path):
     assert_same_report(run.report(), json_of(stepscope, path))
     assert len(run.tables) >= 18
     for name in run.tables:
-        assert_same_report(run.report(name), json_of(stepscope, path, "--by", name))
+        report = run.report(name)
+        # Tables without a row are compared of one file.
+        if path == TRAINING or any(len(table) for table in report.tables):
+            assert_same_report(report, json_of(stepscope, path, "--by", name))
 
 
 @pytest.mark.parametrize("name, options, arguments", [

@@ -614,9 +614,9 @@ def test_recordings_of_a_flood_and_a_kill(stepscope, life, tmp_path, options):
         trace = tmp_path / f"{what[0]}.pftrace"
         stepscope("record", *options, "-o", trace, "--", life, *what, status=None)
         Strict(trace)
-        compat = tmp_path / f"{what[0]}-compat.pftrace"
-        stepscope("export", trace, "--to", "perfetto-compat", "-o", compat)
-        Strict(compat)
+    compat = tmp_path / "compat.pftrace"
+    stepscope("export", trace, "--to", "perfetto-compat", "-o", compat)  # of what was killed
+    Strict(compat)
 
 
 def test_a_recorder_that_is_killed_leaves_a_right_trace(stepscope, life, tmp_path):
