@@ -7,6 +7,8 @@ import socket
 import subprocess
 import time
 
+from target import HANGS_AFTER_S
+
 PREFERENCES = {
     "marionette.port": 0, "app.update.enabled": False, "browser.shell.checkDefaultBrowser": False,
     "datareporting.policy.dataSubmissionEnabled": False, "toolkit.telemetry.enabled": False,
@@ -87,5 +89,5 @@ class Firefox:
 
     def quit(self):
         self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(HANGS_AFTER_S)
         self.socket.close()

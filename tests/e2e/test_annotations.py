@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 import pytest
-from target import until
+from target import HANGS_AFTER_S, until
 from trace_events import Trace
 
 END_UNSEEN, PT_TLS = 1, 7
@@ -192,14 +192,14 @@ def test_attach_and_detach(stepscope, tools, tmp_path):
                     wait_for_line(target, "recorded")
                     until(lambda: has_range(tools, path, "pair"), "a range in the trace")
                     recorder.send_signal(signal.SIGINT)
-                    recorder.communicate(timeout=30)
+                    recorder.communicate(timeout=HANGS_AFTER_S)
                 wait_for_line(target, "alone")
                 trace = Trace(tools, path)
                 assert set(names_of(trace)) == {"pair"}
                 trace.check_counts()
         finally:
             target.stdin.close()
-            target.wait(timeout=30)
+            target.wait(timeout=HANGS_AFTER_S)
     assert target.returncode == 0
 
 

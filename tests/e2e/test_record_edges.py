@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import pytest
-from target import is_alive, until
+from target import HANGS_AFTER_S, is_alive, until
 
 def info(stepscope, path):
     return json.loads(stepscope("info", path, "--format", "json").stdout)["files"][0]
@@ -70,7 +70,7 @@ def test_no_process_reads_stderr(stepscope, python, tmp_path):
     os.close(reading)
     code = "import time; time.sleep(0.5); raise SystemExit(7)"
     done = subprocess.run([stepscope, "record", "-o", tmp_path / "t.pftrace", "--", python, "-c",
-                           code], stderr=writing, stdin=subprocess.DEVNULL, timeout=20,
+                           code], stderr=writing, stdin=subprocess.DEVNULL, timeout=HANGS_AFTER_S,
                           preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL))
     os.close(writing)
     assert done.returncode == 7

@@ -8,9 +8,9 @@ import pathlib
 import re
 import signal
 import subprocess
-import time
 
 import pytest
+from target import until
 from interpreters import WORKLOADS
 
 
@@ -197,10 +197,8 @@ def test_a_killed_recorder_leaves_what_it_wrote(stepscope, record, tmp_path):
                                env={**os.environ, "PYTHONPATH": str(record.package)},
                                stderr=subprocess.PIPE, text=True)
     path = record.folder / "w0.pftrace"
-    patience = time.monotonic() + 60
-    while not (path.exists() and path.stat().st_size > 4000) and time.monotonic() < patience:
-        time.sleep(0.05)
     try:
+        until(lambda: path.exists() and path.stat().st_size > 4000, "some units")
         recorder, = recorders_of(process.pid)
         os.kill(recorder, signal.SIGKILL)
     finally:

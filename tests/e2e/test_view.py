@@ -12,6 +12,7 @@ import time
 
 import pytest
 from kineto import Kineto
+from target import HANGS_AFTER_S
 from viewing import viewing
 
 
@@ -277,11 +278,11 @@ def test_strangers_keep_no_one_with_the_token_out(view):
     known, strangers = [], []
     try:
         for _ in range(300):
-            known.append(socket.create_connection(("127.0.0.1", view.port), timeout=20))
+            known.append(socket.create_connection(("127.0.0.1", view.port), timeout=HANGS_AFTER_S))
             known[-1].sendall(request)
             assert known[-1].recv(12) == b"HTTP/1.1 200"
         for _ in range(1100 - len(known)):
-            strangers.append(socket.create_connection(("127.0.0.1", view.port), timeout=20))
+            strangers.append(socket.create_connection(("127.0.0.1", view.port), timeout=HANGS_AFTER_S))
         # With these open, those who have the token are served: on new connections, and on theirs.
         with concurrent.futures.ThreadPoolExecutor(20) as pool:
             assert set(pool.map(lambda _: view.get("/api/overview")[0], range(100))) == {200}

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+from target import HANGS_AFTER_S
 from test_view import training
 from viewing import viewing
 
@@ -59,7 +60,7 @@ def opened(stepscope, cache, source, *options, waits=True):
         if waits:
             wait_for(lambda: saved(cache))
         view.process.send_signal(2)
-        _, printed = view.process.communicate(timeout=20)
+        _, printed = view.process.communicate(timeout=HANGS_AFTER_S)
         printed = [line for line in printed.splitlines() if "ssh -N" not in line]
         return got, printed, view.process.returncode
 

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import urllib.parse
 
+from target import HANGS_AFTER_S
+
 
 class Viewing:
     """`stepscope view INPUT…`; `get` has the token, `raw` only what it is given."""
@@ -26,7 +28,7 @@ class Viewing:
 
     def raw(self, path, method="GET", body=None, headers=None):
         """(status, headers, body) of a request with exactly these headers, and Host."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANGS_AFTER_S)
         with contextlib.closing(connection):
             connection.request(method, path, body, {"Host": self.host, **(headers or {})})
             answer = connection.getresponse()
@@ -53,7 +55,7 @@ class Viewing:
     def end(self, how=signal.SIGINT):
         """Its exit status."""
         self.process.send_signal(how)
-        status = self.process.wait(20)
+        status = self.process.wait(HANGS_AFTER_S)
         self.process.stdout.close()
         self.process.stderr.close()
         return status
