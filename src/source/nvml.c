@@ -77,6 +77,8 @@ struct device {
     struct ss_metric metrics[METRICS], gpm[SS_NVML_GPM_FIELDS];
     struct ss_metric_counter energy;
     uint64_t first_energy, emitted_ns;
+    /* Of each figure, the last reading while CUPTI's counters showed it in finer steps. */
+    uint64_t elsewhere_ns[SS_NVML_GPM_FIELDS];
     char uuid[96];
     bool ended;
 };
@@ -270,13 +272,18 @@ static bool is_recorded(const struct device *device, const char *figure)
     return sink->is_recorded != NULL && sink->is_recorded(sink->context, device->uuid, figure);
 }
 
-/* Averages, at the begin of their time; not what the counters of CUPTI show in finer steps. */
-static void put_gpm(struct device *device, const struct ss_nvml_gpm_sample *sample)
+/* Averages, at the begin of their time; not what the counters of CUPTI show in finer steps, nor
+ * an average over a time of which they showed a part. */
+static void put_gpm(struct device *device, const struct ss_nvml_gpm_sample *sample, uint64_t now_ns)
 {
     for (size_t i = 0; i < SS_NVML_GPM_FIELDS; i++) {
-        if ((sample->known >> i & 1) != 0 && is_recorded(device, gpm_rows[i].name)) {
+        if ((sample->known >> i & 1) == 0) {
+            continue;
+        }
+        if (is_recorded(device, gpm_rows[i].name)) {
             ss_metric_end(&device->group, &gpm_rows[i], &device->gpm[i], 1, sample->begin_ns);
-        } else if ((sample->known >> i & 1) != 0) {
+            device->elsewhere_ns[i] = now_ns;
+        } else if (sample->begin_ns >= device->elsewhere_ns[i]) {
             ss_metric_put(&device->group, &gpm_rows[i], &device->gpm[i], sample->begin_ns,
                           sample->values[i]);
         }
@@ -319,7 +326,7 @@ static void emit_readings(struct source *source)
             device->ended = true;
         } else if (!device->ended && samples[i].time_ns != device->emitted_ns) {
             put_sample(device, &samples[i]);
-            put_gpm(device, &samples[i].gpm);
+            put_gpm(device, &samples[i].gpm, samples[i].time_ns);
             device->emitted_ns = samples[i].time_ns;
         }
     }
