@@ -54,9 +54,10 @@ def record_until(stepscope, trace, program, condition, what, options=(), status=
 
 
 def info_so_far(stepscope, trace):
-    """What `info` says of a trace that grows; None: there is no such file yet."""
+    """What `info` says of a trace that grows; None: there is no such file yet, or nothing is in it."""
     done = stepscope("info", "--format", "json", trace, status=None)
-    return json.loads(done.stdout)["files"][0] if done.stdout and trace.exists() else None
+    files = json.loads(done.stdout)["files"] if done.stdout else []
+    return files[0] if files else None
 
 
 def has_grown(stepscope, trace, units):
