@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counters of devices over time, as counter tracks of each device. Values have the begin of their
- * interval; one that stays the same is not repeated, until sampling ends. */
+ * interval; one that stays the same is not repeated, until sampling ends or samples are missing. */
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +67,25 @@ static bool is_plausible(double value)
     return value >= 0 && value < 1e15;
 }
 
+/* Another value holds until the next one: the last one ends with 0. */
+static void end_samples(struct ss_device_tracks *devices, struct ss_device_samples *samples)
+{
+    for (uint32_t i = 0; i < SS_SAMPLE_SERIES_COUNT; i++) {
+        if ((samples->known >> i & 1) != 0 && samples->tracks[i] != 0) {
+            write_value(devices, samples->tracks[i], samples->end_ns, 0);
+        }
+    }
+    samples->known = 0;
+}
+
+/* The device's buffer was full: nothing is known of a time longer than an interval. */
+static bool lacks_samples(const struct ss_device_samples *samples,
+                          const struct ss_device_sample_message *next)
+{
+    uint64_t interval_ns = next->end_ns > next->begin_ns ? next->end_ns - next->begin_ns : 0;
+    return next->begin_ns > samples->end_ns && next->begin_ns - samples->end_ns > interval_ns;
+}
+
 void ss_device_on_sample(void *context, const struct ss_device_sample_message *sample)
 {
     struct ss_device_tracks *devices = context;
@@ -76,6 +95,9 @@ void ss_device_on_sample(void *context, const struct ss_device_sample_message *s
         return;
     }
     devices->totals.samples++;
+    if (lacks_samples(samples, sample)) {
+        end_samples(devices, samples);
+    }
     for (uint32_t i = 0; i < SS_SAMPLE_SERIES_COUNT; i++) {
         if ((sample->series >> i & 1) == 0 || !is_plausible(sample->values[i])) {
             continue;
@@ -91,17 +113,6 @@ void ss_device_on_sample(void *context, const struct ss_device_sample_message *s
         samples->last[i] = value;
     }
     samples->end_ns = sample->end_ns < devices->now_ns ? sample->end_ns : devices->now_ns;
-}
-
-/* Another value holds until the next one: the last one ends with 0. */
-static void end_samples(struct ss_device_tracks *devices, struct ss_device_samples *samples)
-{
-    for (uint32_t i = 0; i < SS_SAMPLE_SERIES_COUNT; i++) {
-        if ((samples->known >> i & 1) != 0 && samples->tracks[i] != 0) {
-            write_value(devices, samples->tracks[i], samples->end_ns, 0);
-        }
-    }
-    samples->known = 0;
 }
 
 /* Of the machine: other sources leave out the same figures. */

@@ -207,6 +207,26 @@ static void values_are_written_as_they_change(void **state)
     assert_int_equal(fixture.totals.unplaced, 1);
 }
 
+static void no_value_lasts_over_lost_samples(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture);
+    put_sampler(&fixture, true, 1, 0xaa);
+    put_sample(&fixture, 100, DEVICE, 50);
+    put_sample(&fixture, 120, DEVICE, 50); /* one interval is missing: the same goes on */
+    put_sample(&fixture, 150, DEVICE, 50); /* two are */
+    end(&fixture);
+    story_lacks(&fixture.story, "+110 ");
+    story_lacks(&fixture.story, "+120 ");
+    const char *over = strstr(fixture.story.text, "+130 GPU 3/");
+    assert_non_null(over);
+    assert_memory_equal(strstr(over, ": "), ": 0 %\n", 6);
+    const char *again = strstr(over, "+150 GPU 3/");
+    assert_non_null(again);
+    assert_memory_equal(strstr(again, ": "), ": 50 %\n", 7);
+}
+
 static void nvml_leaves_out_what_is_sampled(void **state)
 {
     (void)state;
@@ -245,6 +265,7 @@ int main(void)
         cmocka_unit_test(pools_are_marked),
         cmocka_unit_test(compilations_have_tracks_of_their_own),
         cmocka_unit_test(values_are_written_as_they_change),
+        cmocka_unit_test(no_value_lasts_over_lost_samples),
         cmocka_unit_test(nvml_leaves_out_what_is_sampled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
