@@ -345,6 +345,23 @@ static void everything_says_its_window(void **state)
     assert_int_equal(ss_window_filter_counts(filter).left_out, 2);
 }
 
+static void phase(uint64_t time, char name)
+{
+    give((struct ss_annot_event){.kind = SS_ANNOT_PHASE, .time_ns = time, .name = (uint32_t)name});
+}
+
+static void only_the_phase_that_begins_at_the_edge(void **state)
+{
+    (void)state;
+    phase(1, 'f');
+    phase(4, 'b');
+    edge_at(4, 1, 5);
+    edge_at(6, 0, 6);
+    drained(8);
+    expect("OPEN 1 at 4 step 5; CLOSE 1 at 6 step 6; step 5 in 1; mark in 1; steps over in 1; "
+           "PASSED 1");
+}
+
 static void a_schedule_that_comes_later(void **state)
 {
     (void)state;
@@ -444,6 +461,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_windows_need_no_more_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(depth_has_a_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(everything_says_its_window, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(only_the_phase_that_begins_at_the_edge, setup_files,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_schedule_that_comes_later, setup_late, teardown),
         cmocka_unit_test_setup_teardown(windows_of_another_process, setup_files, teardown),
         cmocka_unit_test_setup_teardown(windows_of_its_own_at_last, setup_files, teardown),

@@ -158,6 +158,20 @@ static void test_damage_costs_what_it_spoils(void **state)
     }
 }
 
+static void test_a_record_that_would_end_behind_the_last_one_is_damaged(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench, SS_RING_MIN_SLOTS_LOG2, SS_RING_DROP_NEWEST);
+    assert_true(put_push(&bench, 1, 1));
+    assert_true(put_push(&bench, 2, 1));
+    atomic_store(&bench.producer.slots[1].word1, 0x0100 | SS_RING_COUNT | 1 << 6);
+    assert_int_equal(take(&bench), 1);
+    assert_int_equal(bench.records[0].stamp, 1);
+    assert_int_equal(ss_ring_consumer_count(&bench.consumer, 0)->damaged, 1);
+    close_bench(&bench);
+}
+
 static void test_full_ring_drops_the_newest_and_counts(void **state)
 {
     (void)state;
@@ -620,6 +634,7 @@ int main(void)
         cmocka_unit_test(test_records_arrive_as_they_were_written),
         cmocka_unit_test(test_many_laps_lose_nothing),
         cmocka_unit_test(test_damage_costs_what_it_spoils),
+        cmocka_unit_test(test_a_record_that_would_end_behind_the_last_one_is_damaged),
         cmocka_unit_test(test_full_ring_drops_the_newest_and_counts),
         cmocka_unit_test(test_overwriting_keeps_the_newest_and_counts),
         cmocka_unit_test(test_unfinished_record_is_stepped_over_at_the_end),
