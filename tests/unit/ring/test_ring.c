@@ -166,6 +166,7 @@ static void test_a_record_that_would_end_behind_the_last_one_is_damaged(void **s
     assert_true(put_push(&bench, 1, 1));
     assert_true(put_push(&bench, 2, 1));
     atomic_store(&bench.producer.slots[1].word1, 0x0100 | SS_RING_COUNT | 1 << 6);
+    atomic_store(&bench.producer.slots[2].word1, 0x0100 | SS_RING_CONTINUATION);
     assert_int_equal(take(&bench), 1);
     assert_int_equal(bench.records[0].stamp, 1);
     assert_int_equal(ss_ring_consumer_count(&bench.consumer, 0)->damaged, 1);
