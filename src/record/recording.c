@@ -51,8 +51,10 @@ enum ss_status ss_recording_open(const struct ss_record_options *options,
                                  struct ss_recording **result, struct ss_error *err)
 {
     struct ss_trace_writer *writer = NULL;
-    struct ss_trace_writer_options single = {
-        .size = sizeof single, .path = options->path, .clock = options->clock};
+    struct ss_trace_writer_options single = {.size = sizeof single,
+                                             .path = options->path,
+                                             .clock = options->clock,
+                                             .keeps_reserve = true};
     SS_TRY(options->window_name != NULL ? ss_recording_new_writer(options->clock, &writer, err)
                                         : ss_trace_writer_open(&single, &writer, err));
     struct ss_recording *recording = ss_alloc_zero(1, sizeof *recording);
@@ -262,6 +264,15 @@ void ss_recording_get_stats(const struct ss_recording *recording,
         if (recording->open.data[i]->writer != NULL) {
             ss_recording_add_stats(stats, recording->open.data[i]->writer);
         }
+    }
+}
+
+void ss_recording_get_space(const struct ss_recording *recording,
+                            struct ss_trace_writer_space *space)
+{
+    *space = (struct ss_trace_writer_space){0};
+    for (size_t i = 0; i < recording->writers.count && space->size_bytes == 0; i++) {
+        ss_trace_writer_get_space(recording->writers.data[i], space);
     }
 }
 

@@ -140,6 +140,9 @@ bool ss_recording_child_ended(struct ss_recording *recording, pid_t pid, int sta
 
 void ss_recording_get_stats(const struct ss_recording *recording,
                             struct ss_trace_writer_stats *stats);
+/* Of the file system of an open file. */
+void ss_recording_get_space(const struct ss_recording *recording,
+                            struct ss_trace_writer_space *space);
 void ss_recording_get_files(const struct ss_recording *recording,
                             struct ss_window_file_figures *figures);
 

@@ -70,7 +70,7 @@ enum ss_status ss_recording_new_writer(const struct ss_clock *clock,
                                        struct ss_trace_writer **writer, struct ss_error *err)
 {
     struct ss_trace_writer_options options = {
-        .size = sizeof options, .clock = clock, .only_used = true};
+        .size = sizeof options, .clock = clock, .only_used = true, .keeps_reserve = true};
     return ss_trace_writer_open(&options, writer, err);
 }
 

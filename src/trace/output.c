@@ -8,11 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/output_target.h"
+
+enum { RESERVE_PERCENT = 5 };
 
 /* An open-file-description lock belongs to this open file: closing another descriptor of the file
  * (a reader in this process) does not release it, and the end of the process does. */
@@ -119,7 +122,28 @@ static enum ss_status open_locked(struct ss_output *output, const struct ss_outp
     return ss_fail(err, SS_E_BUSY, "%s keeps being replaced by another process", output->path);
 }
 
-enum ss_status ss_output_open(const char *path, struct ss_output *output, struct ss_error *err)
+bool ss_output_space(const struct ss_output *output, uint64_t *free_bytes, uint64_t *size_bytes)
+{
+    struct statvfs space;
+    if (!output->regular || output->fd < 0 || fstatvfs(output->fd, &space) != 0) {
+        return false;
+    }
+    *free_bytes = (uint64_t)space.f_bavail * space.f_frsize;
+    *size_bytes = (uint64_t)space.f_blocks * space.f_frsize;
+    return *size_bytes > 0;
+}
+
+static void keep_reserve(struct ss_output *output)
+{
+    uint64_t free_bytes, size_bytes;
+    if (ss_output_space(output, &free_bytes, &size_bytes)) {
+        uint64_t part = size_bytes / 100 * RESERVE_PERCENT;
+        output->reserve_bytes = part < free_bytes / 2 ? part : free_bytes / 2;
+    }
+}
+
+enum ss_status ss_output_open(const char *path, bool keeps_reserve, struct ss_output *output,
+                              struct ss_error *err)
 {
     *output = (struct ss_output){.fd = -1, .folder_fd = -1, .path = ss_strdup(path)};
     struct ss_output_target place;
@@ -129,6 +153,8 @@ enum ss_status ss_output_open(const char *path, struct ss_output *output, struct
     }
     if (status != SS_OK) {
         ss_output_close(output);
+    } else if (keeps_reserve) {
+        keep_reserve(output);
     }
     return status;
 }
@@ -222,6 +248,20 @@ static enum ss_status begin_file(struct ss_output *output, const void *bytes, si
                : ss_fail_errno(err, errno, "cannot replace %s", output->path);
 }
 
+static enum ss_status check_reserve(const struct ss_output *output, size_t length,
+                                    struct ss_error *err)
+{
+    uint64_t free_bytes, size_bytes;
+    if (output->reserve_bytes == 0 || !ss_output_space(output, &free_bytes, &size_bytes) ||
+        free_bytes >= output->reserve_bytes + length) {
+        return SS_OK;
+    }
+    return ss_fail(err, SS_E_NOSPACE,
+                   "cannot write %s: %.1f MiB of space are left on the disk, which stepscope keeps "
+                   "free; make room, or choose another disk with -o",
+                   output->path, (double)free_bytes / (1 << 20));
+}
+
 enum ss_status ss_output_append(struct ss_output *output, const void *bytes, size_t length,
                                 struct ss_error *err)
 {
@@ -230,6 +270,7 @@ enum ss_status ss_output_append(struct ss_output *output, const void *bytes, siz
                        "%s was removed or replaced while it was being written; the recording ends",
                        output->path);
     }
+    SS_TRY(check_reserve(output, length, err));
     struct sigxfsz_mask mask;
     block_sigxfsz(&mask);
     enum ss_status status = write_all(output, bytes, length, err);

@@ -308,7 +308,7 @@ static enum ss_status copy_whole(const char *in, const char *out, uint64_t lengt
                                  struct ss_error *err)
 {
     struct ss_output output;
-    SS_TRY(ss_output_open(out, &output, err));
+    SS_TRY(ss_output_open(out, false, &output, err));
     *is_created = true;
     enum ss_status status = each_chunk(in, length, append_to_output, &output, err);
     ss_output_close(&output);

@@ -83,7 +83,7 @@ enum ss_status ss_trace_writer_open(const struct ss_trace_writer_options *option
 {
     struct ss_output output = {.fd = -1, .folder_fd = -1};
     if (options->path != NULL) {
-        SS_TRY(ss_output_open(options->path, &output, err));
+        SS_TRY(ss_output_open(options->path, options->keeps_reserve, &output, err));
     }
     struct ss_trace_writer *writer = ss_alloc_zero(1, sizeof *writer);
     writer->output = output;
@@ -113,7 +113,7 @@ enum ss_status ss_trace_writer_begin(struct ss_trace_writer *writer, const char 
                                      struct ss_error *err)
 {
     struct ss_output output;
-    SS_TRY(ss_output_open(path, &output, err));
+    SS_TRY(ss_output_open(path, writer->options.keeps_reserve, &output, err));
     writer->output = output;
     writer->options.path = output.path;
     writer->lasting_attributes = writer->attributes.count;
@@ -551,7 +551,7 @@ enum ss_status ss_trace_writer_end(struct ss_trace_writer *writer, struct ss_err
 }
 
 /* After a unit that did not fit on the disk, which was taken back: a small one fits nearly always,
- * into the rest of the file's last block. It says why the trace ends here. */
+ * into the rest of the file's last block, or into the reserve. It says why the trace ends here. */
 static void end_full_disk(struct ss_trace_writer *writer)
 {
     struct ss_error failure = writer->failure;
@@ -561,6 +561,7 @@ static void end_full_disk(struct ss_trace_writer *writer)
                                        .kind = ss_strview_of("disk-full"),
                                        .text = ss_strview_of(text)};
     writer->failure = (struct ss_error){0};
+    writer->output.reserve_bytes = 0;
     writer->unit_number--;
     ss_unit_clear(&writer->unit);
     writer->definitions.interned.length = writer->definitions.extras.length = 0;

@@ -32,6 +32,7 @@ struct ss_trace_writer_options {
     bool totals;          /* values of DELTA counters are running totals, as from the reader */
     bool perf_samples;    /* PerfSample packets, for Perfetto before v58; our reader skips them */
     bool only_used;       /* write only processes that another record refers to */
+    bool keeps_reserve;   /* 5 % of the disk stay free: ss_output_open */
     uint64_t uuid[2];     /* of the trace; 0, 0: random */
     unsigned threads;     /* that compress units, which are then written some units later; the file
                              is the same. 0: the caller's */
@@ -117,6 +118,14 @@ struct ss_trace_writer_stats {
 };
 void ss_trace_writer_get_stats(const struct ss_trace_writer *writer,
                                struct ss_trace_writer_stats *stats);
+
+/* The file system of the open file; 0, 0: unknown. */
+struct ss_trace_writer_space {
+    uint64_t free_bytes, size_bytes;
+    uint64_t reserve_bytes; /* that stay free */
+};
+void ss_trace_writer_get_space(const struct ss_trace_writer *writer,
+                               struct ss_trace_writer_space *space);
 
 /* Writes the rest with a sealed trailer and frees the writer, also on failure. */
 enum ss_status ss_trace_writer_close(struct ss_trace_writer *writer, struct ss_error *err);

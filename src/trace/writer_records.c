@@ -315,3 +315,12 @@ void ss_trace_writer_get_stats(const struct ss_trace_writer *writer,
                           unit->events.capacity * sizeof *unit->events.data + unit->blobs.capacity +
                           unit->descriptors.capacity + unit->plain.capacity + unit->stored.capacity;
 }
+
+void ss_trace_writer_get_space(const struct ss_trace_writer *writer,
+                               struct ss_trace_writer_space *space)
+{
+    *space = (struct ss_trace_writer_space){.reserve_bytes = writer->output.reserve_bytes};
+    if (!ss_output_space(&writer->output, &space->free_bytes, &space->size_bytes)) {
+        *space = (struct ss_trace_writer_space){0};
+    }
+}
