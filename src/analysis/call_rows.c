@@ -69,6 +69,7 @@ void ss_call_put_steps(const struct ss_model *model, const struct ss_steady_time
     table->whole_ns = calls->self_ns;
     table->steps_recorded = steady->recorded;
     table->steps = steady->all;
+    table->steps_summed = calls->summed_steps;
     for (size_t i = 0; i < model->inputs.count; i++) {
         table->is_downsampled = table->is_downsampled || model->inputs.data[i].halvings > 0;
     }
@@ -90,10 +91,20 @@ void ss_call_add_steps_note(const char *what, struct ss_table *table)
         ss_sentence_add_name(note, ss_strview_of(table->profiler_reason));
         return;
     }
-    ss_sentence_add(note, table->is_downsampled ? " counted in " : " recorded in ");
+    bool is_thinned = table->steps_summed > 0 && !table->is_downsampled;
+    ss_sentence_add(note, table->is_downsampled ? " counted in "
+                          : is_thinned          ? " recorded in full in "
+                                                : " recorded in ");
     ss_sentence_add_count(note, table->steps_recorded);
     ss_sentence_add(note, " of ");
     ss_sentence_add_count(note, table->steps);
+    if (is_thinned) {
+        ss_sentence_add(note, " steps, and as sums in ");
+        ss_sentence_add_count(note, table->steps_summed);
+        ss_sentence_add(note, " others, which all figures but the percentiles count (record "
+                              "--full records all in full)");
+        return;
+    }
     ss_sentence_add(note, table->is_downsampled
                               ? " steps, chosen at random because all are too many (--steps "
                                 "0:1000 counts these)"
@@ -110,12 +121,41 @@ struct ss_cell ss_call_time_cell(uint64_t ns)
     return ss_cell_integer(ns < INT64_MAX ? (int64_t)ns : INT64_MAX);
 }
 
-void ss_call_duration_cells(const uint64_t *durations, size_t count, struct ss_cell *cells)
+struct ss_call_times ss_call_times_of_all(const struct ss_call_row *row)
 {
-    cells[0] = ss_call_time_cell(durations[0]);
-    cells[1] = ss_call_time_cell(ss_median_u64(durations, count));
-    cells[2] = ss_call_time_cell(ss_percentile_u64(durations, count, 95));
-    cells[3] = ss_call_time_cell(durations[count - 1]);
+    return (struct ss_call_times){.calls = row->all.calls + row->summed.calls,
+                                  .self_ns = row->all.self_ns + row->summed.self_ns,
+                                  .total_ns = row->all.total_ns + row->summed.total_ns,
+                                  .backward_ns = row->all.backward_ns + row->summed.backward_ns};
+}
+
+uint64_t ss_call_mean(const struct ss_call_times *times)
+{
+    return times->calls > 0 ? times->total_ns / times->calls : 0;
+}
+
+uint64_t ss_call_duration_value(const struct ss_calls *calls, const struct ss_call_row *row,
+                                enum ss_operator_sort sort)
+{
+    const uint64_t *durations = calls->durations + row->first;
+    size_t count = row->all.calls;
+    if (count == 0) {
+        return 0;
+    }
+    return sort == SS_OPERATORS_BY_MIN   ? durations[0]
+           : sort == SS_OPERATORS_BY_P50 ? ss_median_u64(durations, count)
+           : sort == SS_OPERATORS_BY_P95 ? ss_percentile_u64(durations, count, 95)
+                                         : durations[count - 1];
+}
+
+void ss_call_duration_cells(const struct ss_calls *calls, const struct ss_call_row *row,
+                            struct ss_cell *cells)
+{
+    static const enum ss_operator_sort order[] = {SS_OPERATORS_BY_MIN, SS_OPERATORS_BY_P50,
+                                                  SS_OPERATORS_BY_P95, SS_OPERATORS_BY_MAX};
+    for (size_t i = 0; i < 4 && row->all.calls > 0; i++) {
+        cells[i] = ss_call_time_cell(ss_call_duration_value(calls, row, order[i]));
+    }
 }
 
 void ss_call_identity_cells(const struct ss_model *model, const struct ss_call_row *row,

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/intern.h"
 #include "base/parallel.h"
+#include "base/shared_names.h"
 
 enum { BLOCKS_PER_WORKER = 4, LEAST_BLOCK_RANGES = 4096 };
 
@@ -356,6 +357,73 @@ static void renumber_block(void *context, size_t index)
     ss_free(block->map);
 }
 
+/* --- sums ------------------------------------------------------------------------------------- */
+
+static uint64_t field_of(const struct ss_model *model, uint32_t payload, uint32_t id)
+{
+    const struct ss_model_field *field = ss_model_field_of(model, payload, id);
+    return field != NULL ? field->natural : 0;
+}
+
+static void add_sum(struct builder *all, const struct ss_model_mark *mark)
+{
+    const struct ss_model *model = all->model;
+    const struct ss_call_row first = {.name = mark->name, .track = mark->track};
+    uint64_t self_ns = field_of(model, mark->payload, SS_EVENT_FIELD_self_ns);
+    bool is_backward = field_of(model, mark->payload, SS_EVENT_FIELD_in_backward) != 0;
+    const struct ss_call_times times = {
+        .calls = field_of(model, mark->payload, SS_EVENT_FIELD_calls),
+        .self_ns = self_ns,
+        .total_ns = field_of(model, mark->payload, SS_EVENT_FIELD_total_ns),
+        .backward_ns = is_backward ? self_ns : 0};
+    add_times(&all->out->rows.data[find_row(all, &first) - 1].summed, &times);
+    add(&all->out->self_ns, self_ns);
+}
+
+static bool is_mark_of(const struct ss_model *model, const struct ss_model_mark *mark,
+                       const char *domain)
+{
+    return strcmp(ss_model_text(model, model->tracks.data[mark->track].name), domain) == 0;
+}
+
+static void count_steps(struct ss_calls *out, const struct ss_model *model,
+                        const struct ss_model_mark *mark)
+{
+    add(&out->summed_steps, field_of(model, mark->payload, SS_EVENT_FIELD_calls));
+    add(&out->summed_steps_ns, field_of(model, mark->payload, SS_EVENT_FIELD_total_ns));
+}
+
+static bool is_count_of_steps(const char *name)
+{
+    return strcmp(name, ss_mark_summed_steps) == 0 ||
+           strcmp(name, ss_mark_summed_operator_steps) == 0;
+}
+
+/* Sums are over intervals and threads: they fit no part of the time, and no thread. */
+static void add_sums(struct builder *all)
+{
+    const struct ss_model *model = all->model;
+    const struct ss_calls_options *options = all->options;
+    enum { FINER = SS_CALLS_BY_THREAD | SS_CALLS_BY_PHASE | SS_CALLS_BY_SHAPES };
+    if (options->sums == NULL || (options->grouping & FINER) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < model->marks.count; i++) {
+        const struct ss_model_mark *mark = &model->marks.data[i];
+        bool has_steps = is_mark_of(model, mark, ss_domain_torch_sums);
+        if ((!has_steps && !is_mark_of(model, mark, options->sums)) ||
+            !ss_selection_has_track(all->selection, mark->track)) {
+            continue;
+        }
+        const char *name = ss_model_text(model, model->names.data[mark->name].text);
+        if (has_steps && strcmp(name, options->summed_steps) == 0) {
+            count_steps(all->out, model, mark);
+        } else if (is_mark_of(model, mark, options->sums) && !is_count_of_steps(name)) {
+            add_sum(all, mark);
+        }
+    }
+}
+
 void ss_calls_init(struct ss_calls *calls, const struct ss_selection *selection,
                    const struct ss_steady_time *steady, const struct ss_calls_options *options)
 {
@@ -376,6 +444,7 @@ void ss_calls_init(struct ss_calls *calls, const struct ss_selection *selection,
     for (size_t i = 0; i < blocks.rows.count; i++) {
         merge_block(&blocks.all, &blocks.rows.data[i]);
     }
+    add_sums(&blocks.all);
     ss_parallel_run(selection->workers, blocks.rows.count, renumber_block, &blocks);
     ss_vec_fini(&blocks.rows);
     ss_intern_fini(&blocks.all.keys);

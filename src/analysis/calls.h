@@ -37,6 +37,9 @@ struct ss_calls_options {
     /* A call counts as one with its only inner call of the same name, as in torch.profiler. */
     bool joins_same;
     const struct ss_phase_times *phases; /* for SS_CALLS_BY_PHASE; NULL: none */
+    /* The domain of sums of calls that were not recorded in full, and the name of the marks there
+     * that count their steps; NULL: these calls do not count. */
+    const char *sums, *summed_steps;
 };
 
 struct ss_call_times {
@@ -52,15 +55,17 @@ struct ss_call_row {
     enum ss_call_kind kind;
     uint32_t order;
     struct ss_call_times all, steady; /* usual: within steady-state steps */
+    struct ss_call_times summed;      /* of steps that were not recorded in full; not in `all` */
     size_t first; /* of its durations, once they are measured: all.calls, sorted */
 };
 
 struct ss_calls {
     struct ss_vec_of(struct ss_call_row) rows;
-    uint32_t *row_of;    /* by range of the model: row + 1; 0: does not count */
-    uint64_t *durations; /* NULL until ss_calls_measure */
-    uint64_t self_ns;    /* of all rows */
-    unsigned workers;    /* threads that sort the durations */
+    uint32_t *row_of;                       /* by range of the model: row + 1; 0: does not count */
+    uint64_t *durations;                    /* NULL until ss_calls_measure */
+    uint64_t self_ns;                       /* of all rows, with what was summed */
+    uint64_t summed_steps, summed_steps_ns; /* steps that were not recorded in full */
+    unsigned workers;                       /* threads that sort the durations */
 };
 
 void ss_calls_init(struct ss_calls *calls, const struct ss_selection *selection,

@@ -41,6 +41,7 @@ static bool is_shown(const struct ss_selection *selection, struct span span)
     return track->kind == SS_TRACK_COUNTER && track->counter == SS_COUNTER_GAUGE &&
            ss_model_is_on_axis(model, track->input) && selection->processes[track->process] &&
            !ss_strview_equal(name, ss_strview_of(ss_counter_operators_recorded)) &&
+           !ss_strview_equal(name, ss_strview_of(ss_counter_detail_recorded)) &&
            changes(model, span);
 }
 

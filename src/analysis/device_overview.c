@@ -108,31 +108,32 @@ struct overview {
     const struct ss_model *model;
     struct ss_device_works works;
     struct ss_lost_kernels lost;
+    struct ss_recorded_devices recorded;
 };
 
 static void init_overview(struct overview *overview, const struct ss_selection *selection)
 {
-    struct ss_recorded_devices recorded;
     overview->model = selection->model;
     ss_device_works_init(&overview->works, selection);
-    ss_recorded_devices_init(&recorded, selection->model);
-    ss_lost_kernels_init(&overview->lost, selection, &recorded);
-    ss_recorded_devices_fini(&recorded);
+    ss_recorded_devices_init(&overview->recorded, selection->model);
+    ss_lost_kernels_init(&overview->lost, selection, &overview->recorded);
 }
 
 static void fini_overview(struct overview *overview)
 {
     ss_device_works_fini(&overview->works);
     ss_lost_kernels_fini(&overview->lost);
+    ss_recorded_devices_fini(&overview->recorded);
 }
 
 /* Whether lost kernels may have run for more than a tenth of the time from the first to the last
- * work: then it is unknown for how much of it the device was idle. */
+ * work, or so much of it was not recorded: then it is unknown for how much the device was idle. */
 static bool lacks_kernels(const struct overview *overview, uint32_t process, uint64_t begin_ns,
                           uint64_t span_ns)
 {
     return ss_lost_kernels_time(&overview->lost, process, begin_ns, begin_ns + span_ns) >
-           span_ns / 10;
+               span_ns / 10 ||
+           !ss_recorded_devices_has(&overview->recorded, process, begin_ns, begin_ns + span_ns);
 }
 
 /* Where it is unknown how much of the span was idle, it has neither share nor rest. */

@@ -436,7 +436,7 @@ static void put_errors(const struct building *building, const struct ss_step_sum
     if (!building->options->has_errors) {
         return;
     }
-    ss_step_series_init(&series, training, false);
+    ss_step_series_init(&series, training, SS_STEADY_OF_ALL);
     ss_step_sums_init(&sums, &series, building->rows.count);
     for (size_t i = 0; i < building->instances.count; i++) {
         const struct instance *instance = &building->instances.data[i];

@@ -95,7 +95,7 @@ void ss_diff_side_init(struct ss_diff_side *side, const char *name,
     if ((options->kind->needs & SS_NEEDS_STEPS) == 0) {
         ss_step_summary_init(&side->report.training, selection, &options->steps);
     }
-    ss_step_series_init(&side->series, &side->report.training, false);
+    ss_step_series_init(&side->series, &side->report.training, SS_STEADY_OF_ALL);
     side->step = ss_step_series_duration(&side->series);
     side->has_within =
         side->report.training.steady > 0 && ss_selection_within_steps(selection, &side->within);

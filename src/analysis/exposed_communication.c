@@ -2,30 +2,21 @@
 #include "analysis/exposed_communication.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/device_api.h"
+#include "base/shared_names.h"
 
 /* Shorter gaps between operators are the program's own code, not a wait. */
 static const uint64_t min_wait_ns = 20000;
 
 struct spans ss_vec_of(struct ss_exposed_span);
 
-/* Of MPI, all calls in which the program is, such as its waits: those that only start something
- * return at once, and their ranges last until it is complete. A send or receive between two ranks
- * is waited for in a call of its own. Recordings of version 0.1.0 have no
- * kinds of names. */
+/* Recordings of version 0.1.0 have no kinds of names. */
 static bool is_collective(const struct ss_model *model, const struct ss_model_range *range)
 {
     const struct ss_model_name *name = &model->names.data[model->paths.data[range->path].name];
-    struct ss_strview text = ss_strview_of(ss_model_text(model, name->text));
-    if (ss_collective_is_of_mpi(text)) {
-        return !ss_collective_is_started(text);
-    }
-    if (ss_collective_scope(text) && ss_collective_flow_of(text) == SS_FLOW_OF_TWO) {
-        return false;
-    }
-    return name->type != SS_EVENT_TYPE_NONE ? name->type == SS_EVENT_TYPE_collective
-                                            : ss_collective_scope(text);
+    return ss_collective_is_waited_for(ss_strview_of(ss_model_text(model, name->text)), name->type);
 }
 
 static int compare(const void *left, const void *right)
@@ -55,6 +46,13 @@ static void merge(struct spans *spans)
         }
     }
     spans->count = last + 1;
+}
+
+static void merge_exposed(struct ss_exposed_communication *exposed)
+{
+    struct spans spans = {exposed->spans.data, exposed->spans.count, exposed->spans.capacity};
+    merge(&spans);
+    exposed->spans.count = spans.count;
 }
 
 static void collect_collectives(const struct ss_model *model, const struct ss_range_runs *runs,
@@ -87,6 +85,37 @@ static void collect_operators(const struct ss_model *model, const struct ss_rang
                 struct ss_exposed_span span = {thread->process, range->begin_ns, range->end_ns};
                 ss_vec_push(operators, span);
             }
+        }
+    }
+}
+
+/* Steps whose operators are in the recording as sums have no gaps between operators: they count
+ * as busy, and the recorder has found their waits. */
+static void collect_summed(const struct ss_model *model, struct spans *busy)
+{
+    const struct ss_model_value *values = model->values.data;
+    for (size_t i = 0; i < model->values.count; i++) {
+        const struct ss_model_track *track = &model->tracks.data[values[i].track];
+        bool is_last = i + 1 == model->values.count || values[i + 1].track != values[i].track;
+        if (track->process != 0 && ss_model_real(&values[i]) == 0 &&
+            strcmp(ss_model_text(model, track->name), ss_counter_detail_recorded) == 0) {
+            ss_vec_push(busy,
+                        (struct ss_exposed_span){track->process, values[i].time_ns,
+                                                 is_last ? UINT64_MAX : values[i + 1].time_ns});
+        }
+    }
+}
+
+static void add_recorded_waits(struct ss_exposed_communication *exposed,
+                               const struct ss_model *model, const struct ss_range_runs *runs)
+{
+    const struct ss_range_run *run = NULL;
+    while ((run = ss_range_runs_next(runs, run, SS_ROLE_WAITS)) != NULL) {
+        uint32_t process = model->tracks.data[run->track].process;
+        for (size_t i = run->first; i < run->end; i++) {
+            const struct ss_model_range *range = &model->ranges.data[i];
+            ss_vec_push(&exposed->spans,
+                        (struct ss_exposed_span){process, range->begin_ns, range->end_ns});
         }
     }
 }
@@ -132,9 +161,12 @@ void ss_exposed_communication_init(struct ss_exposed_communication *exposed,
     collect_collectives(model, runs, &collectives);
     if (collectives.count > 0) {
         collect_operators(model, runs, &operators);
+        collect_summed(model, &operators);
         merge(&collectives);
         merge(&operators);
         subtract(exposed, &collectives, &operators);
+        add_recorded_waits(exposed, model, runs);
+        merge_exposed(exposed);
     }
     ss_vec_fini(&collectives);
     ss_vec_fini(&operators);

@@ -333,7 +333,7 @@ static void find_operators(struct ss_launch_places *places, const char *domain)
 
 static bool counts(const struct ss_step *step, const struct ss_launch_places_options *options)
 {
-    return step->kind == SS_STEP_STEADY && step->has_device_work &&
+    return step->kind == SS_STEP_STEADY && step->has_device_work && step->is_whole &&
            (!options->of_operators || step->counts_operators);
 }
 

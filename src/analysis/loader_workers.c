@@ -12,7 +12,8 @@
 #include "model/note_index.h"
 
 const char *const ss_loader_tracks[] = {ss_domain_torch_data, ss_domain_torch,
-                                        ss_counter_operators_recorded, NULL};
+                                        ss_counter_operators_recorded, ss_counter_detail_recorded,
+                                        NULL};
 
 /* --- when a worker could fetch ---------------------------------------------------------------- */
 

@@ -259,19 +259,6 @@ static void drop_expected(struct search *search)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static uint64_t recorded_until(const struct search *search, const struct launch *launch)
-{
-    const struct ss_recorded_devices *recorded = search->recorded;
-    for (size_t i = 0; i < recorded->windows.count; i++) {
-        const struct ss_recorded_window *window = &recorded->windows.data[i];
-        if (window->process == launch->process && window->begin_ns <= launch->begin_ns &&
-            launch->begin_ns < window->end_ns) {
-            return window->end_ns;
-        }
-    }
-    return UINT64_MAX;
-}
-
 /* Streams overtake each other: `until_ns` grows from row to row all the same. */
 static void add_lost(struct ss_lost_kernels *lost, const struct launch *launch,
                      const struct launch *next, uint64_t since_ns, uint64_t end_ns)
@@ -308,7 +295,9 @@ static void add_process(struct ss_lost_kernels *lost, const struct search *searc
             ahead++;
         }
         next = ahead < end ? &launches[ahead] : NULL;
-        add_lost(lost, &launches[i], next, since_ns, recorded_until(search, &launches[i]));
+        uint64_t end_ns =
+            ss_recorded_devices_until(search->recorded, launches[i].process, launches[i].begin_ns);
+        add_lost(lost, &launches[i], next, since_ns, end_ns);
     }
 }
 

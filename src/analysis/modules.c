@@ -59,7 +59,7 @@ struct modules {
     struct ss_calls calls;
     struct ss_backward_times *backward; /* by row */
     bool has_backward;
-    struct ss_steady_time steady, recorded; /* all steady-state steps; those with recorded
+    struct ss_steady_time steady, recorded; /* the steps whose modules count; those with recorded
                                              * operators */
     struct ss_launch_places places;
     struct ss_call_works forward_works, backward_works; /* of devices */
@@ -67,7 +67,9 @@ struct modules {
 
 static double step_percent(const struct modules *modules, size_t at)
 {
-    return ss_call_percent(modules->calls.rows.data[at].steady.total_ns, modules->steady.total_ns) +
+    const struct ss_call_row *row = &modules->calls.rows.data[at];
+    return ss_call_percent(row->steady.total_ns + row->summed.total_ns,
+                           modules->steady.total_ns + modules->calls.summed_steps_ns) +
            ss_call_percent(modules->backward[at].steady_ns, modules->recorded.total_ns);
 }
 
@@ -84,25 +86,21 @@ static uint64_t sort_value(const struct modules *modules, size_t at, enum ss_ope
     const struct ss_backward_times *backward = &modules->backward[at];
     const struct ss_call_work *forward = &modules->forward_works.rows[at];
     const struct ss_call_work *of_backward = &modules->backward_works.rows[at];
-    const uint64_t *durations = modules->calls.durations + row->first;
-    size_t count = row->all.calls;
+    const struct ss_call_times all = ss_call_times_of_all(row);
     switch (sort) {
     case SS_OPERATORS_BY_SELF:
-        return row->all.self_ns + backward->self_all_ns;
+        return all.self_ns + backward->self_all_ns;
     case SS_OPERATORS_BY_TOTAL:
-        return row->all.total_ns + backward->all_ns;
+        return all.total_ns + backward->all_ns;
     case SS_OPERATORS_BY_MEAN:
-        return row->all.total_ns / count;
+        return ss_call_mean(&all);
     case SS_OPERATORS_BY_CALLS:
-        return count;
+        return all.calls;
     case SS_OPERATORS_BY_MIN:
-        return durations[0];
     case SS_OPERATORS_BY_P50:
-        return ss_median_u64(durations, count);
     case SS_OPERATORS_BY_P95:
-        return ss_percentile_u64(durations, count, 95);
     case SS_OPERATORS_BY_MAX:
-        return durations[count - 1];
+        return ss_call_duration_value(&modules->calls, row, sort);
     case SS_OPERATORS_BY_STEP:
         return percent_sort_value(step_percent(modules, at));
     case SS_OPERATORS_BY_BACKWARD:
@@ -112,7 +110,8 @@ static uint64_t sort_value(const struct modules *modules, size_t at, enum ss_ope
     case SS_OPERATORS_BY_DEVICE_TOTAL:
         return forward->total_ns + of_backward->total_ns;
     case SS_OPERATORS_BY_DEVICE_MEAN:
-        return (forward->total_ns + of_backward->total_ns) / count;
+        return row->all.calls > 0 ? (forward->total_ns + of_backward->total_ns) / row->all.calls
+                                  : 0;
     case SS_OPERATORS_BY_CPU_BYTES:
     case SS_OPERATORS_BY_DEVICE_BYTES:
     case SS_OPERATORS_BY_FLOPS:
@@ -130,17 +129,21 @@ static void fill_backward(const struct modules *modules, size_t at, struct ss_ce
     }
 }
 
-/* Forward covers all steady-state steps, backward those whose operators were recorded. */
+/* Forward covers all steady-state steps, with the sums of those that are not in full; backward
+ * those whose operators were recorded in full. */
 static void fill_steps(const struct modules *modules, size_t at, struct ss_cell *cells)
 {
-    const struct ss_call_times *times = &modules->calls.rows.data[at].steady;
-    uint64_t steps = modules->steady.steps, recorded = modules->recorded.steps;
+    const struct ss_call_row *row = &modules->calls.rows.data[at];
+    uint64_t steps = modules->steady.steps + modules->calls.summed_steps;
+    uint64_t recorded = modules->recorded.steps;
     if (steps == 0) {
         return;
     }
     cells[SS_MODULE_STEP_PERCENT] = ss_cell_real(step_percent(modules, at));
-    cells[SS_MODULE_STEP_CALLS] = ss_cell_real((double)times->calls / (double)steps);
-    cells[SS_MODULE_STEP_TOTAL] = ss_call_time_cell(times->total_ns / steps);
+    cells[SS_MODULE_STEP_CALLS] =
+        ss_cell_real((double)(row->steady.calls + row->summed.calls) / (double)steps);
+    cells[SS_MODULE_STEP_TOTAL] =
+        ss_call_time_cell((row->steady.total_ns + row->summed.total_ns) / steps);
     if (modules->has_backward && recorded > 0) {
         cells[SS_MODULE_STEP_BACKWARD] =
             ss_call_time_cell(modules->backward[at].steady_ns / recorded);
@@ -248,13 +251,13 @@ static void fill_row(const struct ss_model *model, const struct modules *modules
     const struct ss_call_row *row = &modules->calls.rows.data[at];
     ss_call_identity_cells(model, row, grouping, &cells[SS_MODULE_NAME], &cells[SS_MODULE_PHASE],
                            &cells[SS_MODULE_PID]);
-    cells[SS_MODULE_CALLS] = ss_cell_integer((int64_t)row->all.calls);
-    cells[SS_MODULE_SELF] = ss_call_time_cell(row->all.self_ns);
-    cells[SS_MODULE_TOTAL] = ss_call_time_cell(row->all.total_ns);
+    const struct ss_call_times all = ss_call_times_of_all(row);
+    cells[SS_MODULE_CALLS] = ss_cell_integer((int64_t)all.calls);
+    cells[SS_MODULE_SELF] = ss_call_time_cell(all.self_ns);
+    cells[SS_MODULE_TOTAL] = ss_call_time_cell(all.total_ns);
     fill_backward(modules, at, cells);
-    cells[SS_MODULE_MEAN] = ss_call_time_cell(row->all.total_ns / row->all.calls);
-    ss_call_duration_cells(modules->calls.durations + row->first, row->all.calls,
-                           &cells[SS_MODULE_MIN]);
+    cells[SS_MODULE_MEAN] = ss_call_time_cell(ss_call_mean(&all));
+    ss_call_duration_cells(&modules->calls, row, &cells[SS_MODULE_MIN]);
 }
 
 static struct ss_call_order *order_rows(const struct ss_model *model, const struct modules *modules,
@@ -284,7 +287,7 @@ static void fill_errors(const struct ss_selection *selection,
     if (!options->has_errors) {
         return;
     }
-    ss_step_series_init(&series, training, false);
+    ss_step_series_init(&series, training, SS_STEADY_OF_MODULES);
     double *errors = ss_call_errors_new(selection, &modules->calls, &series, &of_total);
     for (size_t i = 0; i < table->row_count; i++) {
         table->cells.data[i * table->column_count + SS_MODULE_STEP_TOTAL_PM] =
@@ -300,9 +303,11 @@ static void modules_init(struct modules *modules, const struct ss_selection *sel
     struct ss_calls_options call_options = {.domain = ss_domain_torch_module,
                                             .grouping = grouping,
                                             .phases =
-                                                training != NULL ? &training->index.phases : NULL};
+                                                training != NULL ? &training->index.phases : NULL,
+                                            .sums = ss_domain_torch_module_sums,
+                                            .summed_steps = ss_mark_summed_steps};
     *modules = (struct modules){0};
-    ss_steady_time_init(&modules->steady, training, SS_STEADY_OF_ALL);
+    ss_steady_time_init(&modules->steady, training, SS_STEADY_OF_MODULES);
     ss_steady_time_init(&modules->recorded, training, SS_STEADY_OF_OPERATORS);
     ss_calls_init(&modules->calls, selection, &modules->steady, &call_options);
     ss_calls_measure(&modules->calls, selection->model);

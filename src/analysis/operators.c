@@ -92,29 +92,25 @@ uint64_t ss_operator_sort_value(const struct ss_calls *calls, const struct ss_ca
                                 const struct ss_call_detail *detail,
                                 const struct ss_call_work *work, enum ss_operator_sort sort)
 {
-    const uint64_t *durations = calls->durations + row->first;
-    size_t count = row->all.calls;
+    const struct ss_call_times all = ss_call_times_of_all(row);
     switch (sort) {
     case SS_OPERATORS_BY_SELF:
-        return row->all.self_ns;
+        return all.self_ns;
     case SS_OPERATORS_BY_TOTAL:
-        return row->all.total_ns;
+        return all.total_ns;
     case SS_OPERATORS_BY_MEAN:
-        return row->all.total_ns / count;
+        return ss_call_mean(&all);
     case SS_OPERATORS_BY_CALLS:
-        return count;
+        return all.calls;
     case SS_OPERATORS_BY_MIN:
-        return durations[0];
     case SS_OPERATORS_BY_P50:
-        return ss_median_u64(durations, count);
     case SS_OPERATORS_BY_P95:
-        return ss_percentile_u64(durations, count, 95);
     case SS_OPERATORS_BY_MAX:
-        return durations[count - 1];
+        return ss_call_duration_value(calls, row, sort);
     case SS_OPERATORS_BY_STEP:
-        return row->steady.self_ns;
+        return row->steady.self_ns + row->summed.self_ns;
     case SS_OPERATORS_BY_BACKWARD:
-        return row->all.backward_ns;
+        return all.backward_ns;
     case SS_OPERATORS_BY_CPU_BYTES:
         return detail != NULL ? ss_signed_sort_value(detail->self_cpu_bytes) : 0;
     case SS_OPERATORS_BY_DEVICE_BYTES:
@@ -126,7 +122,7 @@ uint64_t ss_operator_sort_value(const struct ss_calls *calls, const struct ss_ca
     case SS_OPERATORS_BY_DEVICE_TOTAL:
         return work != NULL ? work->total_ns : 0;
     case SS_OPERATORS_BY_DEVICE_MEAN:
-        return work != NULL ? work->total_ns / count : 0;
+        return work != NULL && row->all.calls > 0 ? work->total_ns / row->all.calls : 0;
     case SS_OPERATORS_BY_NAME:
         break;
     }
@@ -142,7 +138,7 @@ static struct ss_call_order *order_rows(const struct operators *operators,
     for (size_t i = 0; i < calls->rows.count; i++) {
         const struct ss_call_row *row = &calls->rows.data[i];
         order[i].value = ss_operator_sort_value(calls, row, NULL, &operators->works.rows[i], sort);
-        order[i].other = row->all.self_ns;
+        order[i].other = row->all.self_ns + row->summed.self_ns;
         order[i].name = sort == SS_OPERATORS_BY_NAME
                             ? ss_model_text(model, model->names.data[row->name].text)
                             : "";
@@ -200,38 +196,42 @@ static const char *const kinds[] = {[SS_CALL_FORWARD] = "operator",
                                     [SS_CALL_SCOPE] = "scope",
                                     [SS_CALL_RUNTIME] = "runtime"};
 
-static void fill_steps(const struct ss_call_row *row, const struct ss_steady_time *steady,
+/* Steps that were summed are steady-state ones: those that stand out are in full. */
+static void fill_steps(const struct operators *operators, const struct ss_call_row *row,
                        struct ss_cell *cells)
 {
-    cells[SS_OPERATOR_STEP_PERCENT] =
-        ss_cell_real(ss_call_percent(row->steady.self_ns, steady->total_ns));
-    cells[SS_OPERATOR_STEP_CALLS] = ss_cell_real((double)row->steady.calls / (double)steady->steps);
-    cells[SS_OPERATOR_STEP_SELF] = ss_call_time_cell(row->steady.self_ns / steady->steps);
-    cells[SS_OPERATOR_STEP_TOTAL] = ss_call_time_cell(row->steady.total_ns / steady->steps);
+    uint64_t steps = operators->steady.steps + operators->calls.summed_steps;
+    uint64_t steps_ns = operators->steady.total_ns + operators->calls.summed_steps_ns;
+    uint64_t self_ns = row->steady.self_ns + row->summed.self_ns;
+    cells[SS_OPERATOR_STEP_PERCENT] = ss_cell_real(ss_call_percent(self_ns, steps_ns));
+    cells[SS_OPERATOR_STEP_CALLS] =
+        ss_cell_real((double)(row->steady.calls + row->summed.calls) / (double)steps);
+    cells[SS_OPERATOR_STEP_SELF] = ss_call_time_cell(self_ns / steps);
+    cells[SS_OPERATOR_STEP_TOTAL] =
+        ss_call_time_cell((row->steady.total_ns + row->summed.total_ns) / steps);
 }
 
 static void fill_row(const struct operators *operators, size_t at, struct ss_cell *cells)
 {
     const struct ss_calls *calls = &operators->calls;
     const struct ss_call_row *row = &calls->rows.data[at];
-    const uint64_t *durations = calls->durations + row->first;
+    const struct ss_call_times all = ss_call_times_of_all(row);
     cells[SS_OPERATOR_KIND] = ss_cell_text(ss_strview_of(kinds[row->kind]));
     ss_call_identity_cells(operators->model, row, operators->grouping, &cells[SS_OPERATOR_NAME],
                            &cells[SS_OPERATOR_PHASE], &cells[SS_OPERATOR_PID]);
-    cells[SS_OPERATOR_CALLS] = ss_cell_integer((int64_t)row->all.calls);
-    cells[SS_OPERATOR_SELF_PERCENT] =
-        ss_cell_real(ss_call_percent(row->all.self_ns, calls->self_ns));
-    cells[SS_OPERATOR_SELF] = ss_call_time_cell(row->all.self_ns);
-    cells[SS_OPERATOR_BACKWARD] = ss_call_time_cell(row->all.backward_ns);
-    if (row->all.backward_ns > 0) {
+    cells[SS_OPERATOR_CALLS] = ss_cell_integer((int64_t)all.calls);
+    cells[SS_OPERATOR_SELF_PERCENT] = ss_cell_real(ss_call_percent(all.self_ns, calls->self_ns));
+    cells[SS_OPERATOR_SELF] = ss_call_time_cell(all.self_ns);
+    cells[SS_OPERATOR_BACKWARD] = ss_call_time_cell(all.backward_ns);
+    if (all.backward_ns > 0) {
         cells[SS_OPERATOR_BACKWARD_PERCENT] =
-            ss_cell_real(100 * (double)row->all.backward_ns / (double)row->all.self_ns);
+            ss_cell_real(100 * (double)all.backward_ns / (double)all.self_ns);
     }
-    cells[SS_OPERATOR_TOTAL] = ss_call_time_cell(row->all.total_ns);
-    cells[SS_OPERATOR_MEAN] = ss_call_time_cell(row->all.total_ns / row->all.calls);
-    ss_call_duration_cells(durations, row->all.calls, &cells[SS_OPERATOR_MIN]);
-    if (operators->steady.steps > 0) {
-        fill_steps(row, &operators->steady, cells);
+    cells[SS_OPERATOR_TOTAL] = ss_call_time_cell(all.total_ns);
+    cells[SS_OPERATOR_MEAN] = ss_call_time_cell(ss_call_mean(&all));
+    ss_call_duration_cells(calls, row, &cells[SS_OPERATOR_MIN]);
+    if (operators->steady.steps + calls->summed_steps > 0) {
+        fill_steps(operators, row, cells);
     }
     if (operators->places.all.count > 0) {
         fill_work(operators, &operators->works.rows[at], cells);
@@ -245,7 +245,9 @@ static void operators_init(struct operators *operators, const struct ss_selectio
                                             .grouping = grouping,
                                             .joins_same = true,
                                             .phases =
-                                                training != NULL ? &training->index.phases : NULL};
+                                                training != NULL ? &training->index.phases : NULL,
+                                            .sums = ss_domain_torch_sums,
+                                            .summed_steps = ss_mark_summed_operator_steps};
     *operators = (struct operators){.model = selection->model, .grouping = grouping};
     ss_steady_time_init(&operators->steady, training, SS_STEADY_OF_OPERATORS);
     ss_calls_init(&operators->calls, selection, &operators->steady, &call_options);
@@ -276,7 +278,7 @@ static double *find_errors(const struct ss_selection *selection,
         return NULL;
     }
     struct ss_step_series series;
-    ss_step_series_init(&series, training, true);
+    ss_step_series_init(&series, training, SS_STEADY_OF_OPERATORS);
     double *errors = ss_call_errors_new(selection, calls, &series, &of_self);
     ss_step_series_fini(&series);
     return errors;

@@ -61,6 +61,25 @@ static void count_ranges(const struct ss_model *model, struct use *uses)
     }
 }
 
+/* Of steps that were not recorded in full, which have cost as much. */
+static uint64_t count_summed(const struct ss_model *model, uint32_t process)
+{
+    uint64_t calls = 0;
+    for (size_t i = 0; i < model->marks.count; i++) {
+        const struct ss_model_mark *mark = &model->marks.data[i];
+        const struct ss_model_track *track = &model->tracks.data[mark->track];
+        const struct ss_model_field *self =
+            track->process == process &&
+                    strcmp(ss_model_text(model, track->name), ss_domain_torch_sums) == 0
+                ? ss_model_field_of(model, mark->payload, SS_EVENT_FIELD_self_ns)
+                : NULL;
+        const struct ss_model_field *count =
+            self != NULL ? ss_model_field_of(model, mark->payload, SS_EVENT_FIELD_calls) : NULL;
+        calls += count != NULL ? count->natural : 0;
+    }
+    return calls;
+}
+
 /* Of each input, the thread with most operators; the first of several. */
 static void find_operators(struct ss_overhead *overheads, const struct ss_model *model)
 {
@@ -78,7 +97,8 @@ static void find_operators(struct ss_overhead *overheads, const struct ss_model 
             ss_program_fact(model, model->tracks.data[i].process, ss_fact_torch_operator_ns);
         if (cost != NULL && cost->value > 0) { /* of 1 in 2^halvings steps */
             struct ss_overhead *overhead = &overheads[input];
-            overhead->operators = use->count << (model->inputs.data[input].halvings & 31);
+            overhead->operators = (use->count << (model->inputs.data[input].halvings & 31)) +
+                                  count_summed(model, model->tracks.data[i].process);
             overhead->operator_ns = (uint64_t)cost->value;
             overhead->thread_ns = use->last_ns - use->first_ns;
             most[input] = use->count;

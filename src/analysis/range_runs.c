@@ -11,6 +11,7 @@ static enum ss_track_role role_of_domain(const char *domain)
     return strcmp(domain, ss_domain_torch) == 0          ? SS_ROLE_OPERATORS
            : strcmp(domain, ss_domain_torch_module) == 0 ? SS_ROLE_MODULES
            : strcmp(domain, ss_domain_torch_data) == 0   ? SS_ROLE_LOADER
+           : strcmp(domain, ss_domain_torch_waits) == 0  ? SS_ROLE_WAITS
                                                          : SS_ROLE_RANGES;
 }
 

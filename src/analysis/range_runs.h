@@ -17,6 +17,7 @@ enum ss_track_role {
     SS_ROLE_MODULES,     /* "torch.module" */
     SS_ROLE_LOADER,      /* "torch.data" */
     SS_ROLE_COLLECTIVES, /* asynchronous ranges of "torch", "nccl" and "MPI" */
+    SS_ROLE_WAITS,       /* "torch.waits" */
     SS_ROLE_RANGES       /* of any other domain */
 };
 

@@ -23,16 +23,20 @@ void ss_recorded_steps_init(struct ss_recorded_steps *recorded, const struct ss_
 {
     *recorded = (struct ss_recorded_steps){
         .model = model,
-        .summaries = ss_alloc_zero(model->processes.count + 1, sizeof *recorded->summaries)};
+        .summaries = ss_alloc_zero(model->processes.count + 1, sizeof *recorded->summaries),
+        .details = ss_alloc_zero(model->processes.count + 1, sizeof *recorded->details)};
     for (size_t first = 0, end; first < model->values.count; first = end) {
         uint32_t id = model->values.data[first].track;
         const struct ss_model_track *track = &model->tracks.data[id];
         for (end = first; end < model->values.count && model->values.data[end].track == id;) {
             end++;
         }
-        if (track->process != 0 &&
-            strcmp(ss_model_text(model, track->name), ss_counter_operators_recorded) == 0) {
+        const char *name = ss_model_text(model, track->name);
+        if (track->process != 0 && strcmp(name, ss_counter_operators_recorded) == 0) {
             recorded->summaries[track->process] = summarize(model, first, end);
+        } else if (track->process != 0 && strcmp(name, ss_counter_detail_recorded) == 0) {
+            recorded->details[track->process] =
+                (struct ss_recorded_values){.at = first, .end = end};
         }
     }
 }
@@ -40,14 +44,15 @@ void ss_recorded_steps_init(struct ss_recorded_steps *recorded, const struct ss_
 void ss_recorded_steps_fini(struct ss_recorded_steps *recorded)
 {
     ss_free(recorded->summaries);
+    ss_free(recorded->details);
     *recorded = (struct ss_recorded_steps){0};
 }
 
 /* The last value before the end; 1 without any. */
-static double value_at(struct ss_recorded_steps *recorded, uint32_t process, uint64_t end_ns)
+static double value_at(const struct ss_recorded_steps *recorded, struct ss_recorded_values *cursor,
+                       uint64_t end_ns)
 {
     const struct ss_model_value *values = recorded->model->values.data;
-    struct ss_recorded_values *cursor = &recorded->summaries[process];
     while (cursor->at + 1 < cursor->end && values[cursor->at + 1].time_ns < end_ns) {
         cursor->at++;
     }
@@ -58,13 +63,26 @@ static double value_at(struct ss_recorded_steps *recorded, uint32_t process, uin
 
 bool ss_recorded_steps_has(struct ss_recorded_steps *recorded, uint32_t process, uint64_t end_ns)
 {
-    return value_at(recorded, process, end_ns) != 0;
+    return value_at(recorded, &recorded->summaries[process], end_ns) != 0;
+}
+
+bool ss_recorded_steps_is_whole(struct ss_recorded_steps *recorded, uint32_t process,
+                                uint64_t end_ns)
+{
+    return value_at(recorded, &recorded->details[process], end_ns) == 1;
+}
+
+bool ss_recorded_steps_is_summed(struct ss_recorded_steps *recorded, uint32_t process,
+                                 uint64_t end_ns)
+{
+    return value_at(recorded, &recorded->details[process], end_ns) == 0;
 }
 
 bool ss_recorded_steps_counts(struct ss_recorded_steps *recorded, uint32_t process, uint64_t end_ns)
 {
-    double value = value_at(recorded, process, end_ns);
-    return value > 0 || (value < 0 && !recorded->summaries[process].has_whole);
+    double value = value_at(recorded, &recorded->summaries[process], end_ns);
+    return ss_recorded_steps_is_whole(recorded, process, end_ns) &&
+           (value > 0 || (value < 0 && !recorded->summaries[process].has_whole));
 }
 
 bool ss_recorded_steps_lost_some(const struct ss_recorded_steps *recorded, uint32_t process)

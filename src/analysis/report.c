@@ -30,7 +30,10 @@ static void add_lost_kernels(struct ss_report_parts *parts, bool has_steps)
     struct ss_recorded_devices recorded;
     struct ss_lost_kernels lost;
     if (has_steps) {
-        ss_trust_add_lost_kernels(&parts->trust, &parts->training.lost);
+        const struct ss_step_summary *training = &parts->training;
+        ss_trust_add_lost_kernels(&parts->trust, &training->lost);
+        ss_trust_add_detail(&parts->trust, training->steps.count, training->summed,
+                            training->stood_out);
         return;
     }
     ss_recorded_devices_init(&recorded, parts->selection->model);

@@ -136,6 +136,16 @@ static void put_warnings(const struct ss_trust *trust, struct ss_figure *header)
     ss_figure_put_count(header, "more_warnings", trust->more_warnings);
 }
 
+static void put_detail(const struct ss_trust *trust, struct ss_figure *header)
+{
+    if (trust->summed_steps > 0) {
+        struct ss_figure *object = ss_figure_put_object(header, "detail");
+        ss_figure_put_count(object, "steps", trust->steps);
+        ss_figure_put_count(object, "steps_summed", trust->summed_steps);
+        ss_figure_put_count(object, "steps_that_stood_out", trust->outstanding_steps);
+    }
+}
+
 static void put_lost_kernels(const struct ss_trust *trust, struct ss_figure *header)
 {
     struct ss_figure *object = ss_figure_put_object(header, "launches");
@@ -160,6 +170,7 @@ void ss_report_put_header(const struct ss_trust *trust, struct ss_figure *figure
         ss_figure_put_text(absence, "reason", trust->left_out.data[i].reason);
     }
     put_lost_kernels(trust, header);
+    put_detail(trust, header);
     put_warnings(trust, header);
     struct ss_figure *problems = ss_figure_put_list(header, "problems");
     for (size_t i = 0; i < trust->problems.count; i++) {

@@ -349,6 +349,28 @@ static void add_overhead(struct header *header, const struct ss_overhead *overhe
     }
 }
 
+/* What is in full, and what is summed: nothing to say of short recordings. */
+static void add_detail(struct header *header, const struct ss_trust *trust)
+{
+    if (trust->summed_steps == 0) {
+        return;
+    }
+    begin_row(header, "Detail");
+    struct ss_sentence *fact = add_item(header);
+    ss_sentence_add(fact, "operators, modules and work of devices in full in ");
+    ss_sentence_add_count(fact, trust->steps - trust->summed_steps);
+    ss_sentence_add(fact, " of ");
+    ss_sentence_add_count(fact, trust->steps);
+    ss_sentence_add(fact, " steps");
+    if (trust->outstanding_steps > 0) {
+        ss_sentence_add(fact, " (");
+        ss_sentence_add_count(fact, trust->outstanding_steps);
+        ss_sentence_add(fact, " that stood out)");
+    }
+    add_words(header, "sums of operators and modules in the others");
+    add_words(header, "steps, phases, samples and metrics in all");
+}
+
 static void add_left_out(struct header *header, const struct ss_trust *trust)
 {
     begin_row(header, "Left out");
@@ -487,6 +509,7 @@ void ss_report_add_header(const struct ss_trust *trust, struct ss_document *docu
     add_events(&header, &trust->all);
     add_devices(&header, trust);
     add_overhead(&header, &trust->all.overhead);
+    add_detail(&header, trust);
     add_left_out(&header, trust);
     add_clocks(&header, trust);
     add_warnings(&header, trust);

@@ -19,15 +19,21 @@ static void add_step(struct ss_steady_time *time, const struct ss_step *step)
                 (struct ss_steady_part){step->process, step->begin_ns, step->end_ns, before_ns});
 }
 
+bool ss_steady_has(const struct ss_step *step, enum ss_steady_of of)
+{
+    return of == SS_STEADY_OF_MODULES     ? step->is_whole
+           : of == SS_STEADY_OF_OPERATORS ? step->counts_operators
+           : of == SS_STEADY_OF_DEVICES   ? step->has_device_work && step->is_whole
+                                          : true;
+}
+
 void ss_steady_time_init(struct ss_steady_time *time, const struct ss_step_summary *training,
                          enum ss_steady_of of)
 {
     *time = (struct ss_steady_time){0};
     for (size_t i = 0; training != NULL && i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
-        bool counts = of == SS_STEADY_OF_OPERATORS ? step->counts_operators
-                      : of == SS_STEADY_OF_DEVICES ? step->has_device_work
-                                                   : true;
+        bool counts = ss_steady_has(step, of);
         time->recorded += counts;
         time->all++;
         if (counts && step->kind == SS_STEP_STEADY) {

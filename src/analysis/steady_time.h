@@ -23,7 +23,14 @@ struct ss_steady_time {
     uint64_t recorded, all; /* recorded steps, steady-state or not, and all steps */
 };
 
-enum ss_steady_of { SS_STEADY_OF_ALL, SS_STEADY_OF_OPERATORS, SS_STEADY_OF_DEVICES };
+enum ss_steady_of {
+    SS_STEADY_OF_ALL,
+    SS_STEADY_OF_MODULES,
+    SS_STEADY_OF_OPERATORS,
+    SS_STEADY_OF_DEVICES
+};
+/* Whether what is asked for was recorded of the step. */
+bool ss_steady_has(const struct ss_step *step, enum ss_steady_of of);
 
 /* `training` may be NULL: then there are no parts. */
 void ss_steady_time_init(struct ss_steady_time *time, const struct ss_step_summary *training,

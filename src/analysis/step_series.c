@@ -50,12 +50,12 @@ static void number_runs(struct ss_step_series *series)
 }
 
 void ss_step_series_init(struct ss_step_series *series, const struct ss_step_summary *training,
-                         bool of_operators)
+                         enum ss_steady_of of)
 {
     *series = (struct ss_step_series){.training = training};
     for (size_t i = 0; i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
-        if (step->kind == SS_STEP_STEADY && (!of_operators || step->counts_operators)) {
+        if (step->kind == SS_STEP_STEADY && ss_steady_has(step, of)) {
             add_step(series, i);
         }
     }

@@ -8,7 +8,7 @@
 #ifndef SS_ANALYSIS_STEP_SERIES_H
 #define SS_ANALYSIS_STEP_SERIES_H
 
-#include "analysis/steps.h"
+#include "analysis/steady_time.h"
 
 struct ss_step_row_of_series {
     uint32_t process;
@@ -29,9 +29,9 @@ struct ss_mean_with_error {
     double mean, error;
 };
 
-/* `of_operators`: only steps whose operators count. */
+/* Only steps of which that was recorded. */
 void ss_step_series_init(struct ss_step_series *series, const struct ss_step_summary *training,
-                         bool of_operators);
+                         enum ss_steady_of of);
 void ss_step_series_fini(struct ss_step_series *series);
 
 /* The mean of `values`, by place; 0 of none. Ranks wait for each other, so that nothing is gained

@@ -165,6 +165,10 @@ static void find_recorded(struct ss_step_summary *summary, const struct ss_selec
         struct ss_step *step = &summary->steps.data[i];
         step->has_operators = ss_recorded_steps_has(&recorded, step->process, step->end_ns);
         step->counts_operators = ss_recorded_steps_counts(&recorded, step->process, step->end_ns);
+        step->is_whole = ss_recorded_steps_is_whole(&recorded, step->process, step->end_ns);
+        step->is_summed = ss_recorded_steps_is_summed(&recorded, step->process, step->end_ns);
+        summary->summed += step->is_summed;
+        summary->stood_out += !step->is_summed && !step->is_whole;
         bool is_recorded =
             ss_recorded_devices_has(&devices, step->process, step->begin_ns, step->end_ns);
         step->lacks_kernels = is_recorded && ss_lost_kernels_hide(&summary->lost, step->process,

@@ -36,6 +36,8 @@ struct ss_step {
     enum ss_step_kind kind;
     bool has_operators;    /* its operators were recorded, which takes time of its own */
     bool counts_operators; /* ss_recorded_steps_counts */
+    bool is_whole;         /* ss_recorded_steps_is_whole: its modules count */
+    bool is_summed;        /* of its operators and modules, the recording has sums */
     bool has_device_work;  /* what its devices did is known */
     bool lacks_kernels;    /* it is not, because ss_lost_kernels_hide it */
 };
@@ -76,6 +78,8 @@ struct ss_step_summary {
     struct ss_vec_of(struct ss_step_phase) phases;
     uint64_t *phase_ns;  /* [steps][phases] */
     size_t processes;    /* with steps */
+    size_t summed;       /* steps that are in the recording as sums */
+    size_t stood_out;    /* steps that are in full because they stood out */
     bool lost_operators; /* every recorded step of some process lost operators */
     struct ss_lost_kernels lost;
     size_t lacking_kernels;        /* steps whose kernels the recording lacks */

@@ -96,7 +96,8 @@ struct ss_table {
     uint64_t device_ns;     /* the same of times on devices; 0: none */
     /* In tables of operators: steps whose operators were recorded, and all steps. */
     uint64_t steps_recorded, steps;
-    bool is_downsampled; /* too many operators: those of other steps were not loaded */
+    uint64_t steps_summed; /* of which the recording has sums of operators */
+    bool is_downsampled;   /* too many operators: those of other steps were not loaded */
     /* Why operators could not be recorded, so that torch.profiler's are shown; NULL: they were. */
     const char *profiler_reason;
     /* Of the comparison of two tables; `keys` is 0 in all others. */

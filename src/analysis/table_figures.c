@@ -19,6 +19,9 @@ void ss_table_put_figures(const struct ss_table *table, struct ss_figure *object
     if (table->steps > 0) {
         ss_figure_put_count(object, "steps", table->steps);
         ss_figure_put_count(object, "steps_recorded", table->steps_recorded);
+        if (table->steps_summed > 0) {
+            ss_figure_put_count(object, "steps_summed", table->steps_summed);
+        }
         ss_figure_put_boolean(object, "steps_drawn", table->is_downsampled);
         if (table->profiler_reason != NULL) {
             ss_figure_put_text(object, "seen_by", ss_domain_torch_profiler);

@@ -77,7 +77,7 @@ static size_t build_phases(const struct ss_table_input *input, struct ss_table *
     ss_memories_fini(&memories);
     if (input->options->has_errors) {
         struct ss_step_series series;
-        ss_step_series_init(&series, input->training, false);
+        ss_step_series_init(&series, input->training, SS_STEADY_OF_ALL);
         ss_step_series_put_phases(&series, &tables[0]);
         ss_step_series_fini(&series);
     }
@@ -156,23 +156,29 @@ static const struct ss_table_choice range_groups[] = {
     {"path", SS_GROUP_PATH},       {"name", SS_GROUP_NAME},     {"thread", SS_GROUP_THREAD},
     {"process", SS_GROUP_PROCESS}, {"domain", SS_GROUP_DOMAIN}, {NULL, 0}};
 
-/* The counter "operators recorded" marks the steps whose operators were recorded. */
-static const char *const step_tracks[] = {ss_domain_torch,      ss_counter_operators_recorded,
+/* Counters mark the steps whose operators were recorded, and how; waits are of steps without. */
+#define DETAIL_TRACKS                                                                              \
+    ss_counter_operators_recorded, ss_counter_detail_recorded, ss_domain_torch_waits
+#define SUM_TRACKS ss_domain_torch_sums, ss_domain_torch_module_sums
+static const char *const step_tracks[] = {ss_domain_torch,      DETAIL_TRACKS,
                                           ss_domain_cuda_calls, ss_domain_hip_calls,
                                           SS_MEMORY_TRACKS,     NULL};
-static const char *const memory_tracks[] = {ss_domain_torch, ss_counter_operators_recorded,
-                                            SS_MEMORY_TRACKS, SS_ALLOCATION_TRACKS, NULL};
-static const char *const operator_tracks[] = {ss_domain_torch, ss_domain_cuda_calls,
-                                              ss_domain_hip_calls, ss_counter_operators_recorded,
-                                              NULL};
-static const char *const module_tracks[] = {
-    ss_domain_torch,     ss_domain_torch_module,        ss_domain_cuda_calls,
-    ss_domain_hip_calls, ss_counter_operators_recorded, NULL};
+static const char *const memory_tracks[] = {ss_domain_torch, DETAIL_TRACKS, SS_MEMORY_TRACKS,
+                                            SS_ALLOCATION_TRACKS, NULL};
+static const char *const operator_tracks[] = {
+    ss_domain_torch, ss_domain_cuda_calls, ss_domain_hip_calls, DETAIL_TRACKS, SUM_TRACKS, NULL};
+static const char *const module_tracks[] = {ss_domain_torch,
+                                            ss_domain_torch_module,
+                                            ss_domain_cuda_calls,
+                                            ss_domain_hip_calls,
+                                            DETAIL_TRACKS,
+                                            SUM_TRACKS,
+                                            NULL};
 static const char *const key_averages_tracks[] = {ss_domain_torch,
                                                   ss_domain_torch_profiler,
                                                   ss_domain_cuda_calls,
                                                   ss_domain_hip_calls,
-                                                  ss_counter_operators_recorded,
+                                                  DETAIL_TRACKS,
                                                   SS_MEMORY_TRACKS,
                                                   NULL};
 

@@ -13,8 +13,9 @@ const char *const ss_training_tracks[] = {
     "CUDA compilations*",
     /* Counters of the program. */
     ss_counter_ready_batches, ss_counter_operators_recorded, ss_counter_device_work_recorded,
-    ss_counter_batch_examples, ss_counter_batch_tokens, ss_counter_batch_length,
-    ss_counter_batch_elements, SS_MEMORY_TRACKS,
+    ss_counter_detail_recorded, ss_domain_torch_waits, ss_domain_torch_sums,
+    ss_domain_torch_module_sums, ss_counter_batch_examples, ss_counter_batch_tokens,
+    ss_counter_batch_length, ss_counter_batch_elements, SS_MEMORY_TRACKS,
     /* Of DeepSpeed's flops profiler: python/stepscope/_deepspeed.py. */
     "deepspeed params per GPU", "deepspeed fwd MACs per GPU", "deepspeed fwd flops per GPU",
     "deepspeed fwd latency", "deepspeed fwd FLOPS per GPU", "deepspeed batch size per GPU",

@@ -545,6 +545,13 @@ void ss_trust_add_lost_kernels(struct ss_trust *trust, const struct ss_lost_kern
     trust->lost_at_end = lost->at_end;
 }
 
+void ss_trust_add_detail(struct ss_trust *trust, size_t steps, size_t summed, size_t stood_out)
+{
+    trust->steps = steps;
+    trust->summed_steps = summed;
+    trust->outstanding_steps = stood_out;
+}
+
 void ss_trust_allow_no_samples(struct ss_trust *trust)
 {
     size_t remaining = 0;

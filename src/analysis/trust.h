@@ -100,6 +100,9 @@ struct ss_trust {
     struct ss_trust_input all; /* sums over the inputs; names of the first, overhead the largest */
     /* Launches of kernels, those without a kernel, and how many of these end the recording. */
     uint64_t launches, lost_kernels, lost_at_end;
+    /* Steps; those whose operators and modules are in the recording as sums, and those that are in
+     * full because they stood out. */
+    uint64_t steps, summed_steps, outstanding_steps;
     uint32_t skipped_files;
     const char *why_no_marks;   /* why annotations or torch were not fully recorded; NULL: they
                                  * were */
@@ -110,6 +113,7 @@ struct ss_trust {
 void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection);
 void ss_trust_fini(struct ss_trust *trust);
 void ss_trust_add_lost_kernels(struct ss_trust *trust, const struct ss_lost_kernels *lost);
+void ss_trust_add_detail(struct ss_trust *trust, size_t steps, size_t summed, size_t stood_out);
 /* For views of ranges and counters, where a recording without samples is no problem. */
 void ss_trust_allow_no_samples(struct ss_trust *trust);
 

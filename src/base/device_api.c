@@ -282,6 +282,18 @@ bool ss_collective_is_started(struct ss_strview name)
     return fits("MPI_I*", name) || fits("MPI_*_init", name);
 }
 
+bool ss_collective_is_waited_for(struct ss_strview name, enum ss_event_type type)
+{
+    if (ss_collective_is_of_mpi(name)) {
+        return !ss_collective_is_started(name);
+    }
+    bool is_scope = ss_collective_scope(name);
+    if (is_scope && ss_collective_flow_of(name) == SS_FLOW_OF_TWO) {
+        return false;
+    }
+    return type != SS_EVENT_TYPE_NONE ? type == SS_EVENT_TYPE_collective : is_scope;
+}
+
 bool ss_collective_is_queued(struct ss_strview scope)
 {
     return fits("nccl:*", scope) || fits("xccl:*", scope);

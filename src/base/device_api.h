@@ -72,5 +72,10 @@ bool ss_collective_is_started(struct ss_strview name);
 
 /* True for the scopes with which torch.distributed's backends record their collectives. */
 bool ss_collective_scope(struct ss_strview name);
+/* Whether an event of that name and type (SS_EVENT_TYPE_NONE: unknown) lasts as long as its process
+ * may have to wait. Of MPI, all calls in which the program is, such as its waits: those that only
+ * start something return at once, and their ranges last until it is complete. A send or receive
+ * between two ranks is waited for in a call of its own. */
+bool ss_collective_is_waited_for(struct ss_strview name, enum ss_event_type type);
 
 #endif

@@ -77,6 +77,12 @@ static const struct ss_option options[] = {
     {"duration", 'd', "SECONDS",
      "stop recording after this time; the program runs on (default: record until it ends)", NULL,
      false},
+    {"max-size", 0, "SIZE",
+     "size near which the recording of a program with its processes stays, such as 200M (default "
+     "1G): first all steps are recorded in full, later some of them and those that stand out; of "
+     "the others times, phases and samples, and sums of operators and modules",
+     NULL, false},
+    {"full", 0, NULL, "record all steps in full, however large the file becomes", NULL, false},
     {"host-interval", 0, "SECONDS",
      "time between readings of CPU, memory, disks, networks and GPUs, and of what the processes "
      "use of them; 0: none (default 0.5)",
@@ -249,48 +255,6 @@ static bool parse_duration(const struct ss_arguments *arguments, double *seconds
     return ss_arguments_get_number(arguments, "duration", 0.001, 1e9, 0, seconds);
 }
 
-/* ",profiler=shapes+flops,profiler_steps=5:8": commas separate the settings for the program. */
-static bool parse_torch_profiler(const struct ss_arguments *arguments, char *text, size_t size)
-{
-    static const char *const choices[] = {"shapes", "memory", "flops", "stacks"};
-    const char *what = ss_arguments_get(arguments, "torch-profiler");
-    const char *steps = ss_arguments_get(arguments, "torch-profiler-steps");
-    long long first = 5, last = 8;
-    int end = 0;
-    text[0] = '\0';
-    if (steps != NULL && (sscanf(steps, "%18lld:%18lld%n", &first, &last, &end) != 2 ||
-                          steps[end] != '\0' || first < 0 || last < first)) {
-        ss_cli_usage(arguments,
-                     "--torch-profiler-steps takes the first and the last step, such as 5:8, "
-                     "not \"%s\"",
-                     steps);
-        return false;
-    }
-    if (what == NULL && steps == NULL) {
-        return true;
-    }
-    size_t used = (size_t)snprintf(text, size, ",profiler=");
-    for (const char *word = what; word != NULL && word[0] != '\0';) {
-        size_t length = strcspn(word, ",");
-        size_t i = 0;
-        while (i < 4 && (strncmp(choices[i], word, length) != 0 || choices[i][length] != '\0')) {
-            i++;
-        }
-        if (i == 4 || used + 64 > size) {
-            ss_cli_usage(arguments,
-                         "--torch-profiler takes any of shapes,memory,flops,stacks, not \"%s\"",
-                         what);
-            return false;
-        }
-        used += (size_t)snprintf(text + used, size - used, "%s+", choices[i]);
-        word += length + (word[length] == ',');
-    }
-    if (steps != NULL) {
-        snprintf(text + used, size - used, ",profiler_steps=%lld:%lld", first, last);
-    }
-    return true;
-}
-
 /* As in nsys: --stats, --stats=true. The report needs a recording that still exists then. */
 static bool parse_stats(const struct ss_arguments *arguments, struct ss_record_plan *plan)
 {
@@ -340,6 +304,7 @@ static void set_flags(const struct ss_arguments *arguments, struct ss_record_pla
     }
 }
 
+/* Long: one line for each option. */
 static bool parse_options(const struct ss_arguments *arguments, struct ss_record_plan *plan)
 {
     char profiler[192];
@@ -357,7 +322,8 @@ static bool parse_options(const struct ss_arguments *arguments, struct ss_record
         !ss_arguments_get_integer(arguments, "module-depth", -1, 1000, 2, &depth) ||
         !ss_arguments_get_choice(arguments, "operators", operators, 0, &which_operators) ||
         !ss_arguments_get_choice(arguments, "full-rings", full_rings, 0, &when_full) ||
-        !parse_torch_profiler(arguments, profiler, sizeof profiler) ||
+        !ss_record_plan_choose_size(arguments, plan) ||
+        !ss_record_plan_choose_profiler(arguments, profiler, sizeof profiler) ||
         !ss_record_plan_choose_format(arguments, plan) || !parse_stats(arguments, plan) ||
         !ss_record_plan_choose_gpu(arguments, plan)) {
         return false;

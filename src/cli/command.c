@@ -281,6 +281,41 @@ bool ss_arguments_get_number(const struct ss_arguments *arguments, const char *o
     return true;
 }
 
+/* "K", "KB" and "KiB" alike; -1: no unit. */
+static int exponent_of_unit(const char *unit)
+{
+    static const char letters[] = "KMGT";
+    if (unit[0] == '\0' || strcmp(unit, "B") == 0) {
+        return 0;
+    }
+    const char *letter = strchr(letters, unit[0] & ~0x20);
+    bool is_unit = letter != NULL && *letter != '\0' &&
+                   (unit[1] == '\0' || strcmp(unit + 1, "B") == 0 || strcmp(unit + 1, "iB") == 0);
+    return is_unit ? (int)(letter - letters) + 1 : -1;
+}
+
+bool ss_arguments_get_bytes(const struct ss_arguments *arguments, const char *option,
+                            uint64_t fallback, uint64_t *value)
+{
+    static const double least = 1 << 20, most = (double)(UINT64_C(1) << 60);
+    const char *text = ss_arguments_get(arguments, option);
+    *value = fallback;
+    if (text == NULL) {
+        return true;
+    }
+    char *end;
+    double number = strtod(text, &end);
+    int exponent = end != text ? exponent_of_unit(end) : -1;
+    double bytes = exponent >= 0 && isfinite(number) ? ldexp(number, 10 * exponent) : -1;
+    if (!(bytes >= least && bytes <= most)) {
+        ss_cli_usage(arguments, "--%s takes a size of at least 1M, such as 500M or 4G, not \"%s\"",
+                     option, text);
+        return false;
+    }
+    *value = (uint64_t)bytes;
+    return true;
+}
+
 bool ss_arguments_get_choice(const struct ss_arguments *arguments, const char *option,
                              const char *const *choices, int fallback, int *index)
 {

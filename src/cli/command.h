@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -75,6 +76,10 @@ bool ss_arguments_get_integer(const struct ss_arguments *arguments, const char *
                               long long *value);
 bool ss_arguments_get_number(const struct ss_arguments *arguments, const char *option,
                              double minimum, double maximum, double fallback, double *value);
+/* A size such as 500M, 1.5G or 4096: K, M, G and T are powers of 1024. At least 1 MiB; `fallback`
+ * when the option is not given. */
+bool ss_arguments_get_bytes(const struct ss_arguments *arguments, const char *option,
+                            uint64_t fallback, uint64_t *value);
 /* Index of the value in a NULL-terminated list of choices; `fallback` when the option is not given.
  * For a value outside the list: prints the usage error, with the choices, and returns false. */
 bool ss_arguments_get_choice(const struct ss_arguments *arguments, const char *option,

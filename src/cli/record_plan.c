@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "cli/formats.h"
+#include "record/detail_budget.h"
 #include "record/naming.h"
 #include "record/on_demand_folder.h"
 #include "record/ranks.h"
@@ -69,6 +70,61 @@ bool ss_record_plan_choose_gpu(const struct ss_arguments *arguments, struct ss_r
     }
     plan->record.gpu = level != OFF ? plan->gpu_text : NULL;
     return choose_gpu_metrics(arguments, plan);
+}
+
+/* ",profiler=shapes+flops,profiler_steps=5:8": commas separate the settings for the program. */
+bool ss_record_plan_choose_profiler(const struct ss_arguments *arguments, char *text, size_t size)
+{
+    static const char *const choices[] = {"shapes", "memory", "flops", "stacks"};
+    const char *what = ss_arguments_get(arguments, "torch-profiler");
+    const char *steps = ss_arguments_get(arguments, "torch-profiler-steps");
+    long long first = 5, last = 8;
+    int end = 0;
+    text[0] = '\0';
+    if (steps != NULL && (sscanf(steps, "%18lld:%18lld%n", &first, &last, &end) != 2 ||
+                          steps[end] != '\0' || first < 0 || last < first)) {
+        ss_cli_usage(arguments,
+                     "--torch-profiler-steps takes the first and the last step, such as 5:8, "
+                     "not \"%s\"",
+                     steps);
+        return false;
+    }
+    if (what == NULL && steps == NULL) {
+        return true;
+    }
+    size_t used = (size_t)snprintf(text, size, ",profiler=");
+    for (const char *word = what; word != NULL && word[0] != '\0';) {
+        size_t length = strcspn(word, ",");
+        size_t i = 0;
+        while (i < 4 && (strncmp(choices[i], word, length) != 0 || choices[i][length] != '\0')) {
+            i++;
+        }
+        if (i == 4 || used + 64 > size) {
+            ss_cli_usage(arguments,
+                         "--torch-profiler takes any of shapes,memory,flops,stacks, not \"%s\"",
+                         what);
+            return false;
+        }
+        used += (size_t)snprintf(text + used, size - used, "%s+", choices[i]);
+        word += length + (word[length] == ',');
+    }
+    if (steps != NULL) {
+        snprintf(text + used, size - used, ",profiler_steps=%lld:%lld", first, last);
+    }
+    return true;
+}
+
+bool ss_record_plan_choose_size(const struct ss_arguments *arguments, struct ss_record_plan *plan)
+{
+    bool is_full = ss_arguments_has(arguments, "full");
+    if (is_full && ss_arguments_has(arguments, "max-size")) {
+        ss_cli_usage(arguments, "--full and --max-size exclude each other: leave out one of them");
+        return false;
+    }
+    bool fits = ss_arguments_get_bytes(arguments, "max-size", SS_DETAIL_DEFAULT_MAX_BYTES,
+                                       &plan->record.max_bytes);
+    plan->record.max_bytes = is_full ? 0 : plan->record.max_bytes;
+    return fits;
 }
 
 void ss_record_plan_fini(struct ss_record_plan *plan)

@@ -43,6 +43,10 @@ bool ss_record_plan_choose_format(const struct ss_arguments *arguments,
                                   struct ss_record_plan *plan);
 /* What is recorded of CUDA devices: --gpu and --gpu-metrics. False: as above. */
 bool ss_record_plan_choose_gpu(const struct ss_arguments *arguments, struct ss_record_plan *plan);
+/* --torch-profiler as settings for the program; "": not asked for. False: as above. */
+bool ss_record_plan_choose_profiler(const struct ss_arguments *arguments, char *text, size_t size);
+/* --max-size and --full. False: as above. */
+bool ss_record_plan_choose_size(const struct ss_arguments *arguments, struct ss_record_plan *plan);
 /* Expands the names of files, checks that they can be written, and makes their folders. */
 enum ss_status ss_record_plan_choose_paths(const struct ss_arguments *arguments,
                                            struct ss_record_plan *plan, struct ss_error *err);

@@ -301,11 +301,41 @@ static bool is_in_range(const struct ss_load_times *times, uint64_t time_ns)
     return !times->has_range || (time_ns >= times->from_ns && time_ns < times->to_ns);
 }
 
-#define KEEP_IN_RANGE(rows, first, times)                                                          \
+static bool is_named(const struct ss_model *model, uint32_t track, const char *name)
+{
+    uint32_t text = ss_intern_find(&model->strings, name, strlen(name));
+    return text != 0 && model->tracks.data[track].name == text;
+}
+
+/* This counter has a value only where it changes: the last one before the range holds in it. */
+static bool is_value_kept(const struct ss_model *model, const struct ss_model_value *value,
+                          const struct ss_load_times *times)
+{
+    return is_in_range(times, value->time_ns) ||
+           is_named(model, value->track, ss_counter_detail_recorded);
+}
+
+/* Sums of operators are over more time than the range. */
+static bool is_mark_kept(const struct ss_model *model, const struct ss_model_mark *mark,
+                         const struct ss_load_times *times)
+{
+    return !times->has_range || (is_in_range(times, mark->time_ns) &&
+                                 !is_named(model, mark->track, ss_domain_torch_sums) &&
+                                 !is_named(model, mark->track, ss_domain_torch_module_sums));
+}
+
+static bool is_flow_kept(const struct ss_model *model, const struct ss_model_flow *flow,
+                         const struct ss_load_times *times)
+{
+    (void)model;
+    return is_in_range(times, flow->time_ns);
+}
+
+#define KEEP(rows, first, is_kept, model, times)                                                   \
     do {                                                                                           \
-        size_t kept_ = (first);                                                                    \
-        for (size_t i_ = (first); i_ < (rows)->count; i_++) {                                      \
-            if (is_in_range((times), (rows)->data[i_].time_ns)) {                                  \
+        size_t kept_ = (times)->has_range ? (first) : (rows)->count;                               \
+        for (size_t i_ = kept_; i_ < (rows)->count; i_++) {                                        \
+            if (is_kept((model), &(rows)->data[i_], (times))) {                                    \
                 (rows)->data[kept_++] = (rows)->data[i_];                                          \
             }                                                                                      \
         }                                                                                          \
@@ -316,9 +346,9 @@ void ss_load_tracks_end(struct ss_load_tracks *tracks, struct ss_model *model,
                         const struct ss_load_times *times)
 {
     ss_load_downsample_end(tracks, model);
-    KEEP_IN_RANGE(&model->values, tracks->first_value, times);
-    KEEP_IN_RANGE(&model->marks, tracks->first_mark, times);
-    KEEP_IN_RANGE(&model->flows, tracks->first_flow, times);
+    KEEP(&model->values, tracks->first_value, is_value_kept, model, times);
+    KEEP(&model->marks, tracks->first_mark, is_mark_kept, model, times);
+    KEEP(&model->flows, tracks->first_flow, is_flow_kept, model, times);
     if (model->values.count > tracks->first_value) {
         order_values(model->values.data + tracks->first_value,
                      model->values.count - tracks->first_value, model->tracks.count);

@@ -161,12 +161,14 @@ static void release(struct ss_record_client *client)
     }
     ss_annot_free(client->annot);
     ss_window_filter_free(client->filter);
+    ss_detail_filter_free(client->detail);
     ss_torch_files_fini(&client->torch);
     ss_annotation_tracks_free(client->tracks);
     ss_ring_file_close(client->file);
     ss_vec_fini(&client->edges);
     client->annot = NULL;
     client->filter = NULL;
+    client->detail = NULL;
     client->tracks = NULL;
     client->file = NULL;
 }
@@ -175,7 +177,7 @@ static void attach_devices(struct ss_record_client *client)
 {
     if (client->devices == NULL) {
         client->devices = ss_device_tracks_open(client->annotations->context, client->tracks,
-                                                client->process, client->path);
+                                                client->process, client->detail, client->path);
     }
 }
 
@@ -303,6 +305,15 @@ static void name_sealed_file(struct ss_record_client *client)
     unlink(client->sealed_path); /* from an earlier recording */
 }
 
+static struct ss_annot_sink detail_sink(struct ss_record_client *client)
+{
+    struct ss_annot_sink sink = ss_annotation_tracks_sink(client->tracks);
+    struct ss_detail_output output = ss_annotation_tracks_detail(client->tracks);
+    client->detail = ss_detail_filter_new(&sink, &output, &client->annotations->context->detail,
+                                          (int32_t)client->pid);
+    return ss_detail_filter_sink(client->detail);
+}
+
 static bool start_client(struct ss_record_client *client, struct ss_recorded_process *process,
                          uint64_t now_ns, bool is_new)
 {
@@ -310,11 +321,13 @@ static bool start_client(struct ss_record_client *client, struct ss_recorded_pro
     struct ss_ring_memory memory = ss_ring_file_memory(client->file);
     client->process_ref = ss_recorded_process_ref(process);
     client->tracks = ss_annotation_tracks_new(annotations->context, process);
-    struct ss_annot_sink sink = ss_annotation_tracks_sink(client->tracks);
+    struct ss_annot_sink sink = detail_sink(client);
     uint64_t since_ns = is_new ? now_ns : annotations->since_ns;
     if (ss_annot_open(&memory, &annotations->clock, since_ns, &sink, &client->annot, NULL) !=
         SS_OK) {
+        ss_detail_filter_free(client->detail);
         ss_annotation_tracks_free(client->tracks);
+        client->detail = NULL;
         client->tracks = NULL;
         return false;
     }

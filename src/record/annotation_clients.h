@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "record/annotation_tracks.h"
 #include "record/annotations.h"
+#include "record/detail_filter.h"
 #include "record/device_tracks.h"
 #include "record/process_observer.h"
 #include "record/process_table.h"
@@ -42,6 +43,7 @@ struct ss_record_client {
     struct ss_annotation_tracks *tracks;
     struct ss_torch_files torch;                 /* results of torch.profiler */
     struct ss_device_tracks *devices;            /* NULL: none */
+    struct ss_detail_filter *detail;             /* between the window filter and the tracks */
     struct ss_window_filter *filter;             /* NULL: no schedule */
     struct ss_vec_of(struct ss_past_edge) edges; /* the latest, for followers that start later */
     uint64_t drained_ns;                         /* begin of the last complete drain of its ring */

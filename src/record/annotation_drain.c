@@ -46,10 +46,12 @@ static void finish_drain(struct ss_record_client *client)
 {
     const struct ss_record_client *window_owner = ss_client_window_owner(client);
     bool waits = window_owner != NULL && window_owner->drained_ns < client->drained_ns;
+    uint64_t drained_ns = client->drained_ns;
     if (client->filter != NULL) {
-        ss_window_filter_drained(client->filter,
-                                 waits ? window_owner->drained_ns : client->drained_ns);
+        drained_ns = waits ? window_owner->drained_ns : drained_ns;
+        ss_window_filter_drained(client->filter, drained_ns);
     }
+    ss_detail_filter_drained(client->detail, drained_ns);
     if (!ss_annot_is_behind(client->annot)) {
         ss_annotation_tracks_drained(client->tracks);
     }

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "record/detail_filter.h"
 #include "record/recorded_process.h"
 #include "source/annot.h"
 #include "trace/track_records.h"
@@ -23,6 +24,8 @@ struct ss_annotation_tracks *ss_annotation_tracks_new(struct ss_record_context *
                                                       struct ss_recorded_process *process);
 void ss_annotation_tracks_free(struct ss_annotation_tracks *tracks);
 struct ss_annot_sink ss_annotation_tracks_sink(struct ss_annotation_tracks *tracks);
+/* Where a filter in front of the sink writes what it leaves out. */
+struct ss_detail_output ss_annotation_tracks_detail(struct ss_annotation_tracks *tracks);
 /* The trace ref of a name of the process; 0: none. */
 uint32_t ss_annotation_tracks_name(const struct ss_annotation_tracks *tracks, uint32_t name);
 /* For other sources of the process with tracks of their own: define a name or a track in the trace

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of struct ss_annotation_tracks. Private to the implementation of annotation_tracks.h:
  * annotation_tracks.c (names, tracks, life), annotation_tracks_events.c (events),
- * annotation_tracks_collectives.c (fields of collectives). */
+ * annotation_tracks_collectives.c (fields of collectives), annotation_tracks_detail.c (sums). */
 #ifndef SS_RECORD_ANNOTATION_TRACKS_INSIDE_H
 #define SS_RECORD_ANNOTATION_TRACKS_INSIDE_H
 
@@ -71,6 +71,8 @@ struct ss_annotation_tracks {
     struct ss_track_async_range *async;
     struct ss_vec_of(struct ss_track_early_end) early;
     struct ss_track_sequence steps, epochs, phases;
+    uint32_t detail_track, waits_track;
+    uint32_t sum_tracks[SS_DETAIL_KINDS]; /* by kind */
     struct ss_track_waiting_step waiting;
     uint32_t window;       /* of the current event; 0: none, or irrelevant */
     uint32_t window_owner; /* ref of another process; 0: this process */

@@ -192,7 +192,8 @@ void ss_annotations_finish_windows(struct ss_record_annotations *annotations)
 
 static struct ss_annot_sink filter_sink(struct ss_record_client *client, bool is_late)
 {
-    struct ss_annot_sink sink = ss_annotation_tracks_sink(client->tracks);
+    ss_detail_filter_stop(client->detail);
+    struct ss_annot_sink sink = ss_detail_filter_sink(client->detail);
     struct ss_recording *recording = client->annotations->context->recording;
     struct ss_window_filter_options options = {
         .hooks = {client, on_window_begin, on_window_end, on_window_drained},

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "record/detail_budget.h"
 #include "record/event_names.h"
 #include "record/frame_table.h"
 #include "record/injection.h"
@@ -24,6 +25,7 @@ struct ss_record_context {
     struct ss_recording *recording;
     struct ss_frame_table *frames;
     struct ss_event_names names;
+    struct ss_detail_budget detail;
     uint32_t python_source_ref, annotations_source_ref;
     uint32_t next_thread_ref;
     uint64_t forget_after_ns; /* no more records arrive for a process that ended so long ago */

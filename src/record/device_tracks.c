@@ -45,9 +45,9 @@ struct ss_strview ss_device_text_of(const struct ss_device_tracks *devices, uint
                : (struct ss_strview){"", 0};
 }
 
-void ss_device_write(struct ss_device_tracks *devices, uint64_t at_ns, uint32_t track_ref,
-                     uint32_t name_ref, uint64_t begin_ns, uint64_t end_ns,
-                     const struct ss_device_fields *fields)
+void ss_device_write_range(struct ss_device_tracks *devices, uint64_t at_ns, uint32_t track_ref,
+                           uint32_t name_ref, uint64_t begin_ns, uint64_t end_ns,
+                           const struct ss_event_value *fields, uint32_t field_count)
 {
     struct ss_record_context *context = devices->context;
     struct ss_route aim = {.process_ref = ss_recorded_process_ref(devices->process)};
@@ -56,8 +56,8 @@ void ss_device_write(struct ss_device_tracks *devices, uint64_t at_ns, uint32_t 
                                    .track_ref = track_ref,
                                    .name_ref = name_ref,
                                    .kind = SS_EVENT_BEGIN,
-                                   .fields = fields->values,
-                                   .field_count = fields->count};
+                                   .fields = fields,
+                                   .field_count = field_count};
     struct ss_trace_event end = {.time_ns = end_ns, .track_ref = track_ref, .kind = SS_EVENT_END};
     ss_record_context_check(
         context, ss_recording_range(context->recording, aim, at_ns, &begin, &end, &err), &err);
@@ -232,7 +232,7 @@ static void on_switch(void *context, const struct ss_device_switch_message *to)
 struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context,
                                                struct ss_annotation_tracks *tracks,
                                                struct ss_recorded_process *process,
-                                               const char *path)
+                                               struct ss_detail_filter *detail, const char *path)
 {
     char file[SS_RING_PATH_BYTES + 300];
     size_t length = strlen(path), suffix = sizeof SS_RING_FILE_SUFFIX - 1;
@@ -256,8 +256,11 @@ struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context
                                   ss_device_on_sampler,
                                   ss_device_on_sample};
     struct ss_error err = {0};
-    *devices = (struct ss_device_tracks){
-        .context = context, .tracks = tracks, .process = process, .totals.processes = 1};
+    *devices = (struct ss_device_tracks){.context = context,
+                                         .tracks = tracks,
+                                         .process = process,
+                                         .detail = detail,
+                                         .totals.processes = 1};
     enum ss_status status = SS_E_NOTFOUND;
     if (length > suffix && length < sizeof file) {
         snprintf(file, sizeof file, "%.*s" SS_DEVICE_RING_SUFFIX, (int)(length - suffix), path);
@@ -282,6 +285,7 @@ uint32_t ss_device_tracks_drain(struct ss_device_tracks *devices, uint64_t now_n
     ss_device_work_drain(devices->source, MOST_MESSAGES);
     ss_device_settle_memory(devices, ss_device_work_flushed_ns(devices->source));
     ss_device_settle(devices, false);
+    ss_device_release(devices, false);
     return fill;
 }
 
@@ -352,6 +356,7 @@ void ss_device_tracks_end(struct ss_device_tracks *devices, uint64_t now_ns,
     ss_device_settle_memory(devices, UINT64_MAX);
     ss_device_end_samples(devices);
     ss_device_settle(devices, true);
+    ss_device_release(devices, true);
     ss_device_work_losses(devices->source, &devices->totals.losses);
     enum ss_device_collector state = ss_device_work_state(devices->source);
     devices->totals.refused = state == SS_DEVICE_REFUSED;
@@ -372,5 +377,7 @@ void ss_device_tracks_end(struct ss_device_tracks *devices, uint64_t now_ns,
     ss_vec_fini(&devices->waits);
     ss_vec_fini(&devices->measured);
     ss_vec_fini(&devices->threads);
+    ss_vec_fini(&devices->held);
+    ss_vec_fini(&devices->held_fields);
     ss_free(devices);
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "record/annotation_tracks.h"
+#include "record/detail_filter.h"
 #include "source/device_work.h"
 
 /* Of the recording. */
@@ -34,11 +35,12 @@ struct ss_device_totals {
 
 struct ss_device_tracks;
 
-/* `path`: of the process's ring file. NULL: the process has no collector of devices (yet). */
+/* `path`: of the process's ring file. `detail`, borrowed: says of which steps the work is written;
+ * NULL: of all. NULL: the process has no collector of devices (yet). */
 struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context,
                                                struct ss_annotation_tracks *tracks,
                                                struct ss_recorded_process *process,
-                                               const char *path);
+                                               struct ss_detail_filter *detail, const char *path);
 /* Writes what has arrived. Returns how full the ring was, in percent. */
 uint32_t ss_device_tracks_drain(struct ss_device_tracks *devices, uint64_t now_ns);
 /* Whether all work that was collected until `until_ns` has arrived, and that of all launches before

@@ -72,11 +72,11 @@ void ss_device_on_compilation(void *context, const struct ss_device_compilation_
     devices->totals.compilations += of.operation == SS_DEVICE_COMPILES;
     ss_device_add_number(&fields, SS_EVENT_FIELD_correlation, of.correlation);
     ss_device_add_number(&fields, SS_EVENT_FIELD_bytes, of.bytes);
-    ss_device_write(devices, of.begin_ns, track,
-                    ss_annotation_tracks_put_name(devices->tracks, ss_strview_of(name_of(&of)),
-                                                  ss_strview_of("compilation"),
-                                                  SS_EVENT_TYPE_range),
-                    of.begin_ns, of.end_ns, &fields);
+    ss_device_write_range(
+        devices, of.begin_ns, track,
+        ss_annotation_tracks_put_name(devices->tracks, ss_strview_of(name_of(&of)),
+                                      ss_strview_of("compilation"), SS_EVENT_TYPE_range),
+        of.begin_ns, of.end_ns, fields.values, fields.count);
 }
 
 /* --- ids of the program ----------------------------------------------------------------------- */

@@ -103,8 +103,20 @@ struct ss_device_pending {
     UT_hash_handle hh;
 };
 
+/* A range whose step may still stand out; its fields are in held_fields. */
+struct ss_device_held {
+    uint64_t at_ns, begin_ns, end_ns;
+    uint32_t track_ref, name_ref;
+    uint32_t field_count;
+    size_t first_field;
+};
+
 struct ss_device_tracks {
     struct ss_record_context *context;
+    struct ss_detail_filter *detail; /* NULL: all is written */
+    struct ss_vec_of(struct ss_device_held) held;
+    size_t first_held;
+    struct ss_vec_of(struct ss_event_value) held_fields;
     struct ss_annotation_tracks *tracks;
     struct ss_recorded_process *process;
     struct ss_device_work_source *source;
@@ -142,14 +154,23 @@ void ss_device_add_text(struct ss_device_fields *fields, uint32_t field, struct 
 struct ss_strview ss_device_text_of(const struct ss_device_tracks *devices, uint32_t number);
 /* Ends follow begins on their track. `at_ns`: decides whose file has it, where each window has one:
  * the begin of the launch. */
-void ss_device_write(struct ss_device_tracks *devices, uint64_t at_ns, uint32_t track_ref,
-                     uint32_t name_ref, uint64_t begin_ns, uint64_t end_ns,
-                     const struct ss_device_fields *fields);
+void ss_device_write_range(struct ss_device_tracks *devices, uint64_t at_ns, uint32_t track_ref,
+                           uint32_t name_ref, uint64_t begin_ns, uint64_t end_ns,
+                           const struct ss_event_value *fields, uint32_t field_count);
 /* "GPU-…", as NVML has it; "" where CUPTI knows none. */
 void ss_device_write_uuid(const uint8_t id[16], char *text, size_t size);
 const struct ss_device_unit *ss_device_unit_of(struct ss_device_tracks *devices, uint32_t number);
 const struct ss_device_context *ss_device_context_of(struct ss_device_tracks *devices,
                                                      uint32_t number, uint32_t device);
+
+/* --- device_tracks_detail.c ------------------------------------------------------------------- */
+
+/* The same, of steps that are recorded in full only. */
+void ss_device_write(struct ss_device_tracks *devices, uint64_t at_ns, uint32_t track_ref,
+                     uint32_t name_ref, uint64_t begin_ns, uint64_t end_ns,
+                     const struct ss_device_fields *fields);
+/* Writes or drops what is held of steps that are decided; `all`: at the end. */
+void ss_device_release(struct ss_device_tracks *devices, bool all);
 
 /* --- device_tracks_work.c --------------------------------------------------------------------- */
 

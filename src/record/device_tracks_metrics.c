@@ -95,10 +95,10 @@ void ss_device_on_metrics(void *context, const struct ss_device_metrics_message 
     ss_device_add_number(&fields, SS_EVENT_FIELD_step,
                          metrics.step > 0 ? (uint64_t)metrics.step : 0);
     if (track != 0) {
-        ss_device_write(
+        ss_device_write_range(
             devices, metrics.begin_ns, track,
             ss_annotation_tracks_put_name(devices->tracks, ss_strview_of("training step"),
                                           ss_strview_of("counters"), SS_EVENT_TYPE_range),
-            metrics.begin_ns, metrics.end_ns, &fields);
+            metrics.begin_ns, metrics.end_ns, fields.values, fields.count);
     }
 }

@@ -310,8 +310,8 @@ void ss_device_write_kernel(struct ss_device_tracks *devices,
     }
     count(&devices->totals, work);
     add_fields(devices, fields, work);
-    ss_device_write(devices, work->begin_ns, track, name_of(devices, work), work->begin_ns,
-                    work->end_ns, fields);
+    ss_device_write_range(devices, work->begin_ns, track, name_of(devices, work), work->begin_ns,
+                          work->end_ns, fields->values, fields->count);
 }
 
 void ss_device_on_work(void *context, const struct ss_device_work_message *work)

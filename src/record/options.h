@@ -19,6 +19,7 @@ struct ss_record_options {
     int keep_fd;          /* inherited, for the output at the end; -1: none */
     double rate_hz;
     uint64_t duration_ns;      /* 0: until the program ends */
+    uint64_t max_bytes;        /* of the files, for detail_budget.h; 0: all is kept in full */
     uint64_t host_interval_ns; /* between readings of host metrics; 0: none */
     bool follow_children;
     bool inject;       /* set the variables of child_env.def for the program */

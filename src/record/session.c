@@ -237,6 +237,8 @@ static enum ss_status open_trace(struct session *session, struct ss_error *err)
         options->schedule != NULL || options->window_name != NULL;
     session->recorder.context.next_thread_ref = 1;
     session->recorder.context.forget_after_ns = 2 * (second_ns + options->host_interval_ns);
+    ss_detail_budget_init(&session->recorder.context.detail, options->max_bytes,
+                          clock_now_ns(session));
     SS_TRY(ss_record_facts_write(session->recorder.context.recording, options, err));
     /* From now on a kill leaves a readable file. */
     bool restarted = false;
@@ -320,6 +322,20 @@ static void publish_figures(struct session *session)
         stats.memory_bytes + ss_frame_table_memory_bytes(session->recorder.context.frames);
 }
 
+static void update_budget(struct session *session, uint64_t now_ns)
+{
+    struct ss_trace_writer_stats stats;
+    struct ss_trace_writer_space space;
+    ss_recording_get_stats(session->recorder.context.recording, &stats);
+    ss_recording_get_space(session->recorder.context.recording, &space);
+    struct ss_detail_figures figures = {.now_ns = now_ns,
+                                        .bytes = stats.bytes_written,
+                                        .records = stats.events + stats.samples,
+                                        .free_bytes = space.free_bytes,
+                                        .reserve_bytes = space.reserve_bytes};
+    ss_detail_budget_update(&session->recorder.context.detail, &figures);
+}
+
 static void flush(struct session *session, uint64_t now_ns, bool whole)
 {
     ss_record_sources_flush(session->sources, now_ns, whole);
@@ -347,6 +363,7 @@ static void flush_if_due(struct session *session, uint64_t now_ns)
                  : ss_recording_tick(session->recorder.context.recording, now_ns, &restarted, &err);
     ss_record_context_check(&session->recorder.context, status, &err);
     publish_figures(session);
+    update_budget(session, now_ns);
     if (restarted) {
         ss_record_sources_flush(session->sources, now_ns, true);
     }

@@ -63,6 +63,8 @@ static const struct rule rules[] = {
     IS_BELOW(STEPS, struct ss_step, kind, SS_STEP_OUTSIDE + 1),
     IS_TRUTH(STEPS, struct ss_step, has_operators),
     IS_TRUTH(STEPS, struct ss_step, counts_operators),
+    IS_TRUTH(STEPS, struct ss_step, is_whole),
+    IS_TRUTH(STEPS, struct ss_step, is_summed),
     IS_TRUTH(STEPS, struct ss_step, has_device_work),
     IS_TRUTH(STEPS, struct ss_step, lacks_kernels),
     IS_BELOW(TRACKS, struct ss_saved_track, kind, SS_TIMELINE_KINDS),

@@ -292,3 +292,38 @@ def test_torch_profiler_steps_aside_for_the_programs_own(recorded, info_of, even
 def test_options_are_checked(stepscope, tmp_path, options):
     done = stepscope("record", *options, "-o", tmp_path / "t.pftrace", "--", "true", status=None)
     assert done.returncode == 2 and options[0].split("=")[0] in done.stderr
+
+
+MANY_STEPS = """
+import time, torch
+net = torch.nn.Sequential(*(torch.nn.Linear(8, 8) for _ in range(6)))
+optimizer = torch.optim.SGD(net.parameters(), 1e-3)
+steps, begun = 0, time.monotonic()
+while steps < 1000 or time.monotonic() - begun < 4:
+    optimizer.zero_grad()
+    net(torch.ones(2, 8)).sum().backward()
+    optimizer.step()
+    steps += 1
+print(steps)
+"""
+
+
+def test_steps_beyond_the_size_are_sums(stepscope, tmp_path, rows_of, report_of):
+    """The first steps use up a sixteenth of 1 MiB within a second. All calls are counted, in full or as sums,
+    and all steps have their times."""
+    trace = tmp_path / "t.pftrace"
+    done = stepscope("record", "-q", "--operators", "all", "--max-size", "1M", "-o", trace, "--", sys.executable,
+                     "-c", MANY_STEPS)
+    steps, = map(int, done.stdout.split())
+    detail = report_of(trace)["header"]["detail"]
+    assert 0 < detail["steps_summed"] < detail["steps"] and abs(detail["steps"] - steps) <= 1
+    calls, = (row["calls"] for row in rows_of(trace, "op") if row["name"] == "aten::addmm")
+    dropped = report_of(trace)["header"]["inputs"][0]["counts"]["events_dropped"]
+    assert calls == 6 * steps or dropped > 0
+    modules = {row["name"]: row["calls"] for row in rows_of(trace, "module")}
+    assert steps in modules.values() or dropped > 0
+
+
+def test_full_and_a_size_exclude_each_other(stepscope):
+    done = stepscope("record", "--full", "--max-size", "1G", "--", "true", status=None)
+    assert done.returncode != 0 and "--full and --max-size exclude each other" in done.stderr

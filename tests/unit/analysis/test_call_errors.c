@@ -63,7 +63,7 @@ static void build(struct made *made)
     const struct ss_calls_options options = {.domain = "torch", .joins_same = true};
     assert_int_equal(ss_selection_init(&made->selection, model, &all, NULL), SS_OK);
     ss_step_summary_init(&made->summary, &made->selection, &none);
-    ss_step_series_init(&made->series, &made->summary, true);
+    ss_step_series_init(&made->series, &made->summary, SS_STEADY_OF_OPERATORS);
     ss_steady_time_init(&made->steady, &made->summary, SS_STEADY_OF_OPERATORS);
     ss_calls_init(&made->calls, &made->selection, &made->steady, &options);
     ss_calls_measure(&made->calls, model);

@@ -12,6 +12,7 @@
 #include "../model_builder.h"
 #include "analysis/modules.h"
 #include "analysis/operators.h"
+#include "base/shared_names.h"
 
 /* A training in memory: one process, its main thread and one of autograd. */
 struct made {
@@ -480,6 +481,94 @@ static void test_without_numbers_there_is_no_backward(void **state)
     end(&made);
 }
 
+/* --- steps that are not in full --------------------------------------------------------------- */
+
+/* A sum of so many calls; kinds are those of names, which BUILD_MARK has none of. */
+static void sum(struct made *made, uint32_t track, const char *name, uint64_t calls,
+                uint64_t self_ns, uint64_t total_ns)
+{
+    const struct ss_model_field fields[] = {
+        {SS_EVENT_FIELD_calls, SS_VALUE_UINT, .natural = calls},
+        {SS_EVENT_FIELD_self_ns, SS_VALUE_UINT, .natural = self_ns},
+        {SS_EVENT_FIELD_total_ns, SS_VALUE_UINT, .natural = total_ns},
+        {0}};
+    struct ss_model *model = &made->model;
+    ss_vec_push(&model->payloads,
+                (struct ss_model_payload){.first_field = (uint32_t)model->fields.count});
+    for (size_t i = 0; i < 4; i++) {
+        ss_vec_push(&model->fields, fields[i]);
+    }
+    BUILD_MARK(model, .track = track, .name = name, .time_ns = 1800,
+               .payload = (uint32_t)model->payloads.count - 1);
+}
+
+/* Steps 1 to 3 are in full, 4 to 6 are sums, the program recorded the operators of two of them; 7
+ * stood out. */
+static void make_sums(struct made *made)
+{
+    begin(made);
+    make_steps(made);
+    uint32_t detail = add_track(made, SS_TRACK_COUNTER, 0, ss_counter_detail_recorded);
+    uint32_t sums = add_track(made, SS_TRACK_RANGES, 0, ss_domain_torch_sums);
+    uint32_t module_sums = add_track(made, SS_TRACK_RANGES, 0, ss_domain_torch_module_sums);
+    build_count(&made->model, detail, 1400, 0);
+    build_count(&made->model, detail, 1700, 2);
+    build_count(&made->model, detail, 1800, 1);
+    for (uint64_t i = 1; i < 4; i++) {
+        op(made, 0, "mm", 1000 + i * 100, 1010 + i * 100);
+        add(made, made->modules, 0, "net", "", 1000 + i * 100, 1020 + i * 100, NO_NUMBER);
+    }
+    op(made, 0, "mm", 1710, 1790); /* in full, but it does not represent the others */
+    sum(made, sums, ss_mark_summed_steps, 3, 0, 300);
+    sum(made, sums, ss_mark_summed_operator_steps, 2, 0, 200);
+    sum(made, sums, "mm", 4, 60, 80);
+    sum(made, sums, "only summed", 2, 8, 8);
+    sum(made, module_sums, "net", 3, 30, 90);
+    build_sort_ranges(&made->model);
+    sum_up(made);
+}
+
+static void test_sums_count_for_steps_that_are_not_in_full(void **state)
+{
+    (void)state;
+    static const struct ss_operators_options options = {.sort = SS_OPERATORS_BY_STEP};
+    struct made made;
+    make_sums(&made);
+    assert_int_equal(made.training.summed, 3);
+    assert_int_equal(made.training.stood_out, 1);
+    ss_operators_table(&made.selection, &made.training, &options, &made.table);
+    const struct ss_cell *mm = cells_of(&made, "mm"), *other = cells_of(&made, "only summed");
+    /* Of steps 1 to 3 and 8, and of two in sums. */
+    assert_int_equal(mm[SS_OPERATOR_STEP_SELF].integer, (30 + 60) / 6);
+    assert_int_equal(mm[SS_OPERATOR_STEP_TOTAL].integer, (30 + 80) / 6);
+    assert_float_equal((float)mm[SS_OPERATOR_STEP_CALLS].real, 7.0 / 6, 1e-6);
+    assert_float_equal((float)mm[SS_OPERATOR_STEP_PERCENT].real, 100 * 90.0 / 600, 1e-4);
+    assert_int_equal(mm[SS_OPERATOR_CALLS].integer, 4 + 4);
+    assert_int_equal(mm[SS_OPERATOR_SELF].integer, 30 + 80 + 60);
+    assert_int_equal(mm[SS_OPERATOR_P50].integer, 10); /* of those in full */
+    assert_int_equal(other[SS_OPERATOR_TOTAL].integer, 8);
+    assert_int_equal(other[SS_OPERATOR_P50].type, SS_CELL_ABSENT);
+    assert_int_equal(made.table.steps_summed, 2);
+    ss_table_fini(&made.table);
+    ss_modules_table(&made.selection, &made.training, &options, &made.table);
+    const struct ss_cell *net = cells_of(&made, "net");
+    assert_int_equal(net[SS_MODULE_STEP_TOTAL].integer, (60 + 90) / 7);
+    assert_int_equal(net[SS_MODULE_CALLS].integer, 6);
+    end(&made);
+}
+
+static void test_sums_fit_no_thread_and_no_phase(void **state)
+{
+    (void)state;
+    static const struct ss_operators_options options = {.grouping = SS_CALLS_BY_THREAD};
+    struct made made;
+    make_sums(&made);
+    ss_operators_table(&made.selection, &made.training, &options, &made.table);
+    assert_int_equal(made.table.row_count, 1);
+    assert_int_equal(cells_of(&made, "mm")[SS_OPERATOR_CALLS].integer, 4);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,6 +583,8 @@ int main(void)
         cmocka_unit_test(test_a_node_within_a_node_is_charged_once),
         cmocka_unit_test(test_the_node_says_the_number_of_what_evaluates_it),
         cmocka_unit_test(test_without_numbers_there_is_no_backward),
+        cmocka_unit_test(test_sums_count_for_steps_that_are_not_in_full),
+        cmocka_unit_test(test_sums_fit_no_thread_and_no_phase),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

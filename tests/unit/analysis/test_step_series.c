@@ -51,7 +51,7 @@ static void sum_up(struct made *made)
     const struct ss_steps_options none = {0};
     assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
     ss_step_summary_init(&made->summary, &made->selection, &none);
-    ss_step_series_init(&made->series, &made->summary, false);
+    ss_step_series_init(&made->series, &made->summary, SS_STEADY_OF_ALL);
 }
 
 static void end(struct made *made)

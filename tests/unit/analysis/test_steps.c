@@ -10,6 +10,7 @@
 
 #include "../model_builder.h"
 #include "analysis/steps.h"
+#include "base/shared_names.h"
 
 #define MS UINT64_C(1000000)
 
@@ -306,6 +307,46 @@ static void test_steps_beyond_all_time(void **state)
     end(&made, &summary);
 }
 
+/* Two steps of 100 ms with a backward pass and a collective; the second has no operators, because
+ * it is in sums: its wait is what the recorder found. */
+static void test_waits_of_steps_in_sums_are_recorded(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    begin(&made);
+    struct ss_model *model = &made.model;
+    uint32_t process = (uint32_t)model->processes.count - 1;
+    uint32_t thread = BUILD_THREAD(model, .process = process, .is_main = true);
+    uint32_t operators = BUILD_TRACK(model, .kind = SS_TRACK_RANGES, .process = process,
+                                     .thread = thread, .name = "torch");
+    uint32_t collectives =
+        BUILD_TRACK(model, .kind = SS_TRACK_ASYNC, .process = process, .name = "torch");
+    uint32_t waits = BUILD_TRACK(model, .kind = SS_TRACK_RANGES, .process = process,
+                                 .name = ss_domain_torch_waits);
+    uint32_t detail = BUILD_TRACK(model, .kind = SS_TRACK_COUNTER, .process = process,
+                                  .name = ss_counter_detail_recorded);
+    const struct built_range ranges[] = {
+        {operators, .name = "aten::mm", .begin_ns = 40 * MS, .end_ns = 70 * MS},
+        {collectives, .name = "gloo:all_reduce", .begin_ns = 50 * MS, .end_ns = 80 * MS},
+        {collectives, .name = "gloo:all_reduce", .begin_ns = 150 * MS, .end_ns = 180 * MS},
+        {waits, .name = "communication", .begin_ns = 173 * MS, .end_ns = 180 * MS}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        build_range(model, ranges[i]);
+    }
+    build_count(model, detail, 100 * MS, 0);
+    add_phase(&made, "backward", 40 * MS, 90 * MS);
+    add_phase(&made, "backward", 140 * MS, 190 * MS);
+    add_step(&made, 0, 0, 100 * MS, 0);
+    add_step(&made, 1, 100 * MS, 200 * MS, 0);
+    sum_up(&made, NULL, &summary);
+    assert_string_equal(ss_model_text(model, summary.phases.data[1].name), "communication");
+    assert_int_equal(summary.phase_ns[1], 10 * MS);
+    assert_int_equal(summary.phase_ns[summary.phases.count + 1], 7 * MS);
+    assert_true(summary.steps.data[0].is_whole && summary.steps.data[1].is_summed);
+    end(&made, &summary);
+}
+
 /* One step of 100 ms: backward from 40 to 90, in which operators run from 45 to 60 and from 62 to
  * 65 and a collective is under way from 50 to 80: the wait is 60 to 62 and 65 to 80. */
 static void test_waits_for_communication_are_no_backward(void **state)
@@ -415,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_a_phase_that_never_ends),
         cmocka_unit_test(test_steps_beyond_all_time),
         cmocka_unit_test(test_waits_for_communication_are_no_backward),
+        cmocka_unit_test(test_waits_of_steps_in_sums_are_recorded),
         cmocka_unit_test(test_steps_that_a_schedule_left_out),
         cmocka_unit_test(test_a_recorded_outlier_is_the_step),
     };

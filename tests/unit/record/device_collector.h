@@ -30,6 +30,9 @@ struct fixture {
     uint32_t texts;
 };
 
+/* Of what `begin` opens; NULL: all is written. */
+static struct ss_detail_filter *detail_of_devices;
+
 static inline uint64_t at(uint64_t ns)
 {
     return STORY_BASE_NS + ns;
@@ -50,7 +53,7 @@ static inline void begin(struct fixture *fixture)
     close(fd);
     ss_device_producer_init(&fixture->producer, fixture->memory, SS_DEVICE_RING_LOG2, 1);
     fixture->devices = ss_device_tracks_open(&fixture->story.context, fixture->story.tracks,
-                                             fixture->story.process, ring);
+                                             fixture->story.process, detail_of_devices, ring);
     assert_non_null(fixture->devices);
     assert_int_equal(rmdir(folder), 0); /* the ring has no name any more */
 }

@@ -386,6 +386,75 @@ static void windows_of_recorded_work_are_a_counter(void **state)
     story_has(&fixture.story, "+10000 device work recorded: 0\n");
 }
 
+/* Passes nothing on. */
+static void on_event(void *context, const struct ss_annot_event *event)
+{
+    (void)context, (void)event;
+}
+
+static void on_detail(void *context, uint64_t time_ns, enum ss_detail detail)
+{
+    (void)context, (void)time_ns, (void)detail;
+}
+
+static void on_sums(void *context, const struct ss_detail_interval *interval,
+                    const struct ss_detail_sum *rows, size_t count)
+{
+    (void)context, (void)interval, (void)rows, (void)count;
+}
+
+static void mark_step(const struct ss_annot_sink *sink, uint64_t time_ns)
+{
+    struct ss_annot_event event = {.kind = SS_ANNOT_STEP, .time_ns = time_ns};
+    sink->event(sink->context, &event);
+}
+
+static void put_kernel(struct fixture *fixture, uint32_t correlation, uint64_t launched_ns)
+{
+    struct ss_device_work_message kernel = work_of(SS_DEVICE_KERNEL, correlation);
+    kernel.name = put_text(fixture, "gemm");
+    kernel.begin_ns = at(launched_ns + 20), kernel.end_ns = at(launched_ns + 30);
+    put_launch(fixture, correlation, "cudaLaunchKernel",
+               (struct ss_device_launch_message){.begin_ns = at(launched_ns),
+                                                 .end_ns = at(launched_ns + 10)});
+    put_work(fixture, kernel);
+}
+
+/* Work is in the step of its launch: what was launched in a step in sums is not written, whether it
+ * arrives before the step's end or later. The last step is in full. */
+static void work_of_steps_in_sums_is_left_out(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct ss_detail_budget budget;
+    struct ss_annot_sink nothing = {.event = on_event};
+    struct ss_detail_output output = {.detail = on_detail, .sums = on_sums};
+    struct ss_detail_figures figures = {.now_ns = 1, .bytes = 1 << 20, .records = 1 << 17};
+    ss_detail_budget_init(&budget, 1 << 20, 0);
+    detail_of_devices = ss_detail_filter_new(&nothing, &output, &budget, getpid());
+    struct ss_annot_sink steps = ss_detail_filter_sink(detail_of_devices);
+    begin(&fixture);
+    mark_step(&steps, at(0));
+    ss_detail_budget_spend(&budget, SS_DETAIL_FULL, 1 << 18);
+    ss_detail_budget_update(&budget, &figures);
+    put_kernel(&fixture, 1, 100);
+    mark_step(&steps, at(1000));
+    put_kernel(&fixture, 2, 1100);
+    drain(&fixture, 1500); /* kernel 2 waits for the end of its step */
+    mark_step(&steps, at(2000));
+    put_kernel(&fixture, 3, 1800);
+    put_kernel(&fixture, 4, 2100);
+    drain(&fixture, 2500);
+    end(&fixture);
+    ss_detail_filter_free(detail_of_devices);
+    detail_of_devices = NULL;
+    story_has(&fixture.story, "+120 GPU 3/stream 7 begin gemm (kernel) correlation=1");
+    story_has(&fixture.story, "+2120 GPU 3/stream 7 begin gemm (kernel) correlation=4");
+    story_has(&fixture.story, "begin cudaLaunchKernel");
+    story_lacks(&fixture.story, "correlation=2");
+    story_lacks(&fixture.story, "correlation=3");
+}
+
 static void the_state_of_the_collector_is_counted_at_the_end(void **state)
 {
     (void)state;
@@ -420,9 +489,9 @@ static void a_process_without_a_collector_has_no_tracks(void **state)
     struct recorded_story story;
     struct ss_device_totals totals = {0};
     story_begin(&story);
-    assert_null(ss_device_tracks_open(&story.context, story.tracks, story.process,
+    assert_null(ss_device_tracks_open(&story.context, story.tracks, story.process, NULL,
                                       "/tmp/no-such-file" SS_RING_FILE_SUFFIX));
-    assert_null(ss_device_tracks_open(&story.context, story.tracks, story.process, "x"));
+    assert_null(ss_device_tracks_open(&story.context, story.tracks, story.process, NULL, "x"));
     ss_device_tracks_end(NULL, 0, &totals);
     assert_int_equal(totals.processes, 0);
     story_end(&story);
@@ -447,6 +516,7 @@ int main(void)
         cmocka_unit_test(a_kernel_of_nccl_has_its_collective),
         cmocka_unit_test(other_kernels_of_a_collective_have_none),
         cmocka_unit_test(windows_of_recorded_work_are_a_counter),
+        cmocka_unit_test(work_of_steps_in_sums_is_left_out),
         cmocka_unit_test(the_state_of_the_collector_is_counted_at_the_end),
         cmocka_unit_test(a_process_without_a_collector_has_no_tracks),
     };
