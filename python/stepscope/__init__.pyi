@@ -207,6 +207,7 @@ class Finding:
     line: Optional[Dict[str, Any]]
     called_from: Optional[Dict[str, Any]]
     gil_holder: Optional[Dict[str, Any]]
+    lock_holder: Optional[Dict[str, Any]]
 
 class Report:
     headline: Optional[str]

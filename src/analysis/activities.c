@@ -225,19 +225,80 @@ static enum ss_activity activity_of_wait(enum ss_wait_kind wait)
     }
 }
 
-enum ss_activity ss_activity_of_total(struct ss_activities *activities,
-                                      const struct ss_model_total *total)
+/* A named pipe and a socket are read and written like files. */
+static bool is_no_file(enum ss_activity activity, enum ss_activity wait)
+{
+    return (activity == SS_ACTIVITY_FILES || activity == SS_ACTIVITY_FILE_WRITES) &&
+           (wait == SS_ACTIVITY_PROCESS_WAIT || wait == SS_ACTIVITY_NETWORK);
+}
+
+/* A thread that sleeps in a futex at a `with` statement waits for the lock that it enters. */
+static bool enters_lock(struct ss_activities *activities, const struct ss_model_total *total)
+{
+    const struct ss_model *model = activities->model;
+    uint32_t id = model->stacks.data[total->stack].frame;
+    const struct ss_model_frame *frame = &model->frames.data[id];
+    if (total->wait != SS_WAIT_FUTEX || total->in_operator == SS_OPERATOR_INSIDE ||
+        frame->owner != SS_OWNER_PROGRAM || activities->source == NULL || frame->line <= 0) {
+        return false;
+    }
+    struct ss_strview line = activities->source->line(activities->source->context,
+                                                      ss_intern_get(&model->strings, frame->file),
+                                                      (uint32_t)frame->line);
+    size_t indent = 0;
+    while (indent < line.length && line.data[indent] == ' ') {
+        indent++;
+    }
+    return line.length - indent > 5 && memcmp(line.data + indent, "with ", 5) == 0;
+}
+
+/* In the handler of a request, a bare socket is the client's. */
+static bool reads_request(struct ss_activities *activities, uint32_t stack)
+{
+    const struct ss_model *model = activities->model;
+    uint32_t at = stack;
+    for (; at != 0; at = model->stacks.data[at].parent) {
+        const struct ss_model_frame *frame = &model->frames.data[model->stacks.data[at].frame];
+        const char *file = ss_model_text(model, frame->file);
+        if (frame->owner == SS_OWNER_PROGRAM) {
+            break;
+        }
+        if (strstr(file, "/socket.py") == NULL && strstr(file, "/ssl.py") == NULL) {
+            return false;
+        }
+    }
+    while (at != 0 &&
+           activity_of_frame(activities, model->stacks.data[at].frame) != SS_ACTIVITY_REQUESTS) {
+        at = model->stacks.data[at].parent;
+    }
+    return at != 0;
+}
+
+/* What the stack says, and, for a thread that sleeps, the kernel. */
+static enum ss_activity refine(struct ss_activities *activities, const struct ss_model_total *total)
 {
     enum ss_thread_state state = (enum ss_thread_state)total->state;
     enum ss_activity activity =
         ss_activity_of_stack(activities, total->stack, state, (enum ss_gil_state)total->gil);
     enum ss_activity wait = activity_of_wait((enum ss_wait_kind)total->wait);
-    bool is_specific_wait = ss_activity_is_wait(activity) && activity != SS_ACTIVITY_DISK_WAIT;
+    bool is_specific_wait = ss_activity_is_wait(activity) && activity != SS_ACTIVITY_DISK_WAIT &&
+                            !is_no_file(activity, wait);
     if (is_specific_wait || total->wait == SS_WAIT_UNKNOWN) {
         return activity;
     }
     bool is_disk = activity == SS_ACTIVITY_DISK_WAIT; /* from the state, which other waits share */
     return wait != SS_ACTIVITY_NOTHING ? wait : is_disk ? SS_ACTIVITY_NOTHING : activity;
+}
+
+enum ss_activity ss_activity_of_total(struct ss_activities *activities,
+                                      const struct ss_model_total *total)
+{
+    enum ss_activity activity = refine(activities, total);
+    if (activity == SS_ACTIVITY_NOTHING && enters_lock(activities, total)) {
+        return SS_ACTIVITY_LOCK_WAIT;
+    }
+    bool is_of_client = activity == SS_ACTIVITY_NETWORK && reads_request(activities, total->stack);
+    return is_of_client ? SS_ACTIVITY_REQUESTS : activity;
 }
 
 /* --- the table ------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@ struct series {
     double *times, *values;
 };
 
-static bool counts(const struct ss_step *step)
+bool ss_drift_counts(const struct ss_step *step)
 {
     return step->kind != SS_STEP_CUT && step->kind != SS_STEP_WARM_UP;
 }
@@ -146,7 +146,7 @@ void ss_drifts_init(struct ss_drifts *drifts, const struct ss_model *model,
     for (size_t i = 0; i < count; i++) {
         const struct ss_step *step = &training->steps.data[i];
         bool is_last = i + 1 == count || step[1].process != step->process;
-        if (counts(step)) {
+        if (ss_drift_counts(step)) {
             ss_vec_push(&series.steps, i);
         }
         if (is_last) {

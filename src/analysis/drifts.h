@@ -36,6 +36,8 @@ struct ss_drifts {
                      * rows: none does */
 };
 
+/* Whether the series have the step. */
+bool ss_drift_counts(const struct ss_step *step);
 void ss_drifts_init(struct ss_drifts *drifts, const struct ss_model *model,
                     const struct ss_step_summary *training);
 void ss_drifts_fini(struct ss_drifts *drifts);

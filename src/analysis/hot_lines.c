@@ -109,8 +109,9 @@ static bool is_main_step_sample(const struct search *search, size_t total)
 static bool has_own_rule(enum ss_activity activity)
 {
     return activity == SS_ACTIVITY_LOADER_WAIT || activity == SS_ACTIVITY_GIL_WAIT ||
-           activity == SS_ACTIVITY_COMMUNICATION || activity == SS_ACTIVITY_COMPILATION ||
-           activity == SS_ACTIVITY_CHECKPOINT || activity == SS_ACTIVITY_LOGGING;
+           activity == SS_ACTIVITY_REQUESTS || activity == SS_ACTIVITY_COMMUNICATION ||
+           activity == SS_ACTIVITY_COMPILATION || activity == SS_ACTIVITY_CHECKPOINT ||
+           activity == SS_ACTIVITY_LOGGING;
 }
 
 /* An operator that only serves the training. */
@@ -203,7 +204,8 @@ static void collect(struct search *search, const struct ss_step_phase *phase, en
         line->records += total->records;
         enum ss_activity activity = activity_of(search, total);
         bool is_counted = counts(search, total, kind, activity);
-        if (total->stack != 0) {
+        bool waits_for_core = search->options->is_disturbed && total->state == SS_STATE_RUNNABLE;
+        if (total->stack != 0 && !waits_for_core) {
             ss_vec_push(&search->entries,
                         (struct stack_samples){.stack = total->stack,
                                                .activity = activity,

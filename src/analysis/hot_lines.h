@@ -37,6 +37,7 @@ struct ss_hot_lines {
 
 struct ss_hot_lines_options {
     struct ss_activities *activities;
+    bool is_disturbed; /* by other programs: samples that wait for a core say nothing of the line */
 };
 
 /* The model must have been loaded with sample_phases. */

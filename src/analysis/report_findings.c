@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The findings about a training. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "analysis/kernel_names.h"
 #include "analysis/report_parts.h"
@@ -83,11 +84,9 @@ void ss_report_add_finding(const struct ss_finding *finding, const struct ss_mod
     ss_sentence_add(out, " a step");
 }
 
-/* "thread prefetch has the GIL then: 97 % ±2 of that is at train.py:12 fill" */
-static void add_holder(const struct ss_gil_holder *holder, const struct ss_model *model,
-                       struct ss_sentence *out)
+static void add_thread(uint32_t id, const struct ss_model *model, struct ss_sentence *out)
 {
-    const struct ss_model_thread *thread = &model->threads.data[holder->thread];
+    const struct ss_model_thread *thread = &model->threads.data[id];
     struct ss_strview name = ss_intern_get(&model->strings, thread->name);
     ss_sentence_add(out, "thread ");
     if (name.length > 0) {
@@ -95,6 +94,26 @@ static void add_holder(const struct ss_gil_holder *holder, const struct ss_model
     } else {
         ss_sentence_add_number(out, thread->tid);
     }
+}
+
+/* "thread logger holds log_lock: 97 % ±2 of that time is at train.py:12 flush" */
+static void add_lock_holder(const struct ss_lock_holder *holder, const struct ss_model *model,
+                            struct ss_sentence *out)
+{
+    add_thread(holder->thread, model, out);
+    ss_sentence_add(out, " holds ");
+    ss_sentence_add_name(out, ss_strview_of(holder->lock));
+    ss_sentence_add(out, ": ");
+    ss_report_add_line_share(&holder->line, out);
+    ss_sentence_add(out, "that time is at ");
+    ss_report_add_location(&holder->line, model, out);
+}
+
+/* "thread prefetch has the GIL then: 97 % ±2 of that is at train.py:12 fill" */
+static void add_holder(const struct ss_gil_holder *holder, const struct ss_model *model,
+                       struct ss_sentence *out)
+{
+    add_thread(holder->thread, model, out);
     if (holder->line.frame == 0) {
         ss_sentence_add(out, " has the GIL then, outside of Python functions");
         return;
@@ -193,6 +212,9 @@ void ss_report_fill_finding(const struct ss_finding *finding, const struct ss_mo
     if (finding->holder != NULL) {
         add_holder(finding->holder, model, add_detail(out, arena));
     }
+    if (finding->lock_holder != NULL) {
+        add_lock_holder(finding->lock_holder, model, add_detail(out, arena));
+    }
     for (size_t i = 0; i < finding->evidence_count; i++) {
         add_evidence(&finding->evidence[i], add_figure(out, arena));
     }
@@ -205,11 +227,46 @@ void ss_report_fill_finding(const struct ss_finding *finding, const struct ss_mo
     ss_sentence_add(&out->fix, finding->fix != NULL ? finding->fix : "");
 }
 
+/* What spoils all figures is stated before them. */
+static bool is_warning(const struct ss_finding *finding)
+{
+    return strcmp(finding->rule->id, "busy-machine") == 0;
+}
+
+/* "Other programs used the CPU: each step waited 23 % of its time for a core. …" */
+static void add_warnings(const struct ss_diagnosis *diagnosis, struct ss_document *document)
+{
+    for (size_t i = 0; i < diagnosis->findings.count; i++) {
+        const struct ss_finding *finding = &diagnosis->findings.data[i];
+        if (is_warning(finding)) {
+            struct ss_sentence *out = ss_document_add_note(document, SS_NOTE_FACT);
+            ss_sentence_add(out, "Other programs used the CPU: each step waited ");
+            ss_sentence_add_percent(out, finding->percent, 0);
+            ss_sentence_add(out, " of its time for a core. All times here include such waits. "
+                                 "Measure again on an idle machine");
+        }
+    }
+}
+
+static size_t count_shown(const struct ss_diagnosis *diagnosis)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < diagnosis->findings.count; i++) {
+        count += !is_warning(&diagnosis->findings.data[i]);
+    }
+    return count;
+}
+
 /* The largest ones; programs get all. */
 static void add_largest(const struct ss_report_parts *parts, struct ss_block *block,
                         struct ss_arena *arena)
 {
-    for (size_t i = 0; i < parts->diagnosis.findings.count && i <= MAX_FURTHER; i++) {
+    size_t added = 0;
+    for (size_t i = 0; i < parts->diagnosis.findings.count && added <= MAX_FURTHER; i++) {
+        if (is_warning(&parts->diagnosis.findings.data[i])) {
+            continue;
+        }
+        added++;
         ss_vec_push_zero(&block->findings);
         ss_report_fill_finding(&parts->diagnosis.findings.data[i], parts->selection->model, arena,
                                &block->findings.data[block->findings.count - 1]);
@@ -223,7 +280,7 @@ static void add_largest(const struct ss_report_parts *parts, struct ss_block *bl
 void ss_report_add_findings(const struct ss_report_parts *parts, struct ss_document *document)
 {
     const struct ss_diagnosis *diagnosis = &parts->diagnosis;
-    size_t first = document->blocks.count, count = diagnosis->findings.count;
+    size_t first = document->blocks.count, count = count_shown(diagnosis);
     if (!diagnosis->judged) {
         ss_sentence_add(ss_document_add_note(document, SS_NOTE_FACT),
                         "no step was recorded from begin to end");
@@ -232,6 +289,7 @@ void ss_report_add_findings(const struct ss_report_parts *parts, struct ss_docum
             ss_sentence_add(ss_document_add_note(document, SS_NOTE_FACT),
                             "few steps: what follows may be different in a longer recording");
         }
+        add_warnings(diagnosis, document);
         if (count > 0) {
             add_largest(parts, ss_document_join(document, SS_BLOCK_FINDINGS), &document->arena);
         } else {

@@ -75,6 +75,8 @@ void ss_report_add_allocations(const struct ss_report_parts *parts, struct ss_do
 /* Of the overview: a line about the floating-point operations of a step; and, unless the callback
  * recorded operators, how or why not. */
 void ss_report_add_flops(const struct ss_report_parts *parts, struct ss_document *document);
+/* A program that serves requests; nothing of others. */
+void ss_report_add_serving(const struct ss_report_parts *parts, struct ss_document *document);
 
 /* ", 1,234 samples/s (batches of 16)"; nothing if the rate is unknown. */
 void ss_report_add_throughput(const struct ss_throughput *throughput, struct ss_sentence *out);
@@ -91,5 +93,7 @@ void ss_report_put_header(const struct ss_trust *trust, struct ss_figure *figure
 void ss_report_put_training(const struct ss_report_parts *parts, struct ss_figure *figures);
 void ss_report_put_calls(const struct ss_model_calls *calls, struct ss_figure *figures);
 void ss_report_put_throughput(const struct ss_throughput *throughput, struct ss_figure *object);
+/* null: it serves no requests. */
+void ss_report_put_serving(const struct ss_report_parts *parts, struct ss_figure *training);
 
 #endif

@@ -2,10 +2,12 @@
 /* The steps of a training: the headline, the bar, the series and what counts. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "analysis/operators.h"
 #include "analysis/program_facts.h"
 #include "analysis/report_parts.h"
+#include "analysis/step_passes.h"
 #include "analysis/uncertainty.h"
 #include "base/shared_names.h"
 
@@ -62,6 +64,33 @@ static const char *step_meaning(const struct ss_step_summary *training,
                                                                     : "";
 }
 
+static bool steps_by_lbfgs(const struct ss_model *model, uint32_t process)
+{
+    for (size_t i = 0; i < model->notes.count; i++) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        if (note->process == process && ss_program_fact_is(model, note, ss_fact_torch_steps) &&
+            ss_strview_equal(ss_program_fact_text(model, note), ss_strview_of("optimizer LBFGS"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An optimizer that evaluates a closure runs the model many times in one update. */
+static void add_closures(const struct ss_step_summary *training, const struct ss_model *model,
+                         struct ss_sentence *out)
+{
+    if (!steps_by_lbfgs(model, training->steps.data[0].process)) {
+        return;
+    }
+    uint64_t passes = ss_step_passes(training, model);
+    if (passes > 1) {
+        ss_sentence_add(out, " (LBFGS evaluates its closure ");
+        ss_sentence_add_count(out, passes);
+        ss_sentence_add(out, " times)");
+    }
+}
+
 static void add_headline(const struct ss_step_summary *training, const struct ss_model *model,
                          bool host_time, struct ss_sentence *out)
 {
@@ -74,6 +103,7 @@ static void add_headline(const struct ss_step_summary *training, const struct ss
     }
     ss_sentence_add(out, "A step");
     ss_sentence_add(out, step_meaning(training, model));
+    add_closures(training, model, out);
     ss_sentence_add(out, " takes ");
     ss_sentence_add_duration(out, training->p50_ns);
     if (training->mean_ns > training->p50_ns + training->p50_ns / 4) { /* shares are of the mean */
@@ -363,6 +393,9 @@ void ss_report_add_training(const struct ss_report_parts *parts, struct ss_docum
     if (parts->is_diagnosed && parts->facts.device.has_steps) {
         ss_report_add_device(parts, document);
     }
+    if (parts->is_diagnosed && training->steady > 0) {
+        ss_report_add_serving(parts, document);
+    }
     const struct ss_step_phase *heaviest = heaviest_phase(training, model);
     bool has_findings = parts->is_diagnosed && parts->diagnosis.findings.count > 0;
     if (training->steady > 0 && heaviest != NULL && !has_findings) {
@@ -430,11 +463,38 @@ static void add_no_steps_of_import(const struct ss_model *model, struct ss_sente
                     "the profiler's step() after each batch.");
 }
 
+/* Whether PyTorch would have been recorded. */
+static bool observes_torch(const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->sources.count; i++) {
+        const struct ss_model_source *source = &model->sources.data[i];
+        if (strcmp(ss_model_text(model, source->name), "torch") == 0) {
+            return source->status == SS_SOURCE_RAN;
+        }
+    }
+    return false;
+}
+
+/* Users of other programs may expect steps, too. */
+static void add_without_torch(const struct ss_report_parts *parts, struct ss_document *document)
+{
+    if (parts->trust.why_no_marks == NULL && parts->selection->recorded > 0 &&
+        observes_torch(parts->selection->model)) {
+        ss_sentence_add(ss_document_add_note(document, SS_NOTE_ASIDE),
+                        "No steps: the program did not use PyTorch. stepscope.step() after each "
+                        "iteration marks the steps of any loop");
+    }
+}
+
 void ss_report_add_no_training(const struct ss_report_parts *parts, struct ss_document *document)
 {
     const struct ss_model *model = parts->selection->model;
     const char *why = parts->trust.why_no_marks;
-    if (model->filtered_samples > 0 || !ss_model_has_domain(model, ss_domain_torch)) {
+    if (model->filtered_samples > 0) {
+        return;
+    }
+    if (!ss_model_has_domain(model, ss_domain_torch)) {
+        add_without_torch(parts, document);
         return;
     }
     struct ss_block *block = ss_document_add(document, SS_BLOCK_HEADLINE);

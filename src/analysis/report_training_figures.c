@@ -57,6 +57,22 @@ static void put_holder(const struct ss_gil_holder *holder, const struct ss_model
     put_line(&holder->line, "the time it has the GIL", model, object);
 }
 
+/* null: no wait for a lock, or no holder was observed. */
+static void put_lock_holder(const struct ss_lock_holder *holder, const struct ss_model *model,
+                            struct ss_figure *parent)
+{
+    if (holder == NULL) {
+        ss_figure_put_null(parent, "lock_holder");
+        return;
+    }
+    const struct ss_model_thread *thread = &model->threads.data[holder->thread];
+    struct ss_figure *object = ss_figure_put_object(parent, "lock_holder");
+    ss_figure_put_text(object, "lock", holder->lock);
+    ss_figure_put_name(object, "thread", ss_intern_get(&model->strings, thread->name));
+    ss_figure_put_integer(object, "tid", thread->tid);
+    put_line(&holder->line, "the time it has the lock", model, object);
+}
+
 /* The line of the loop that calls a hot line; null: none. */
 static void put_caller(const struct ss_finding *finding, const struct ss_model *model,
                        struct ss_figure *parent)
@@ -140,6 +156,7 @@ static void put_finding(const struct ss_finding *finding, const struct ss_model 
     put_line(finding->line, finding->line_of, model, object);
     put_caller(finding, model, object);
     put_holder(finding->holder, model, object);
+    put_lock_holder(finding->lock_holder, model, object);
     put_exposed(finding->exposed, model, object);
 }
 
@@ -258,6 +275,7 @@ static void put_diagnosis(const struct ss_report_parts *parts, struct ss_figure 
     put_roofline(&facts->roofline, training);
     ss_report_put_device(&facts->device, training);
     ss_report_put_throughput(&facts->throughput, training);
+    ss_report_put_serving(parts, training);
 }
 
 static void put_phases(const struct ss_step_summary *steps, const struct ss_model *model,

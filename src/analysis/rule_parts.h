@@ -30,6 +30,12 @@ void ss_finding_add_reads(const struct ss_training_facts *facts, struct ss_findi
 bool ss_finding_put_hot_line(const struct ss_training_facts *facts, const struct ss_hot_line *line,
                              struct ss_finding *finding);
 
+/* Takes the time that other findings have in the phases that drift from the finding on the drift.
+ * Returns the finding that has most of that time, if the rest is not worth a finding; it gets the
+ * figures of the drift. Else NULL. */
+struct ss_finding *ss_drift_yield(const struct ss_training_facts *facts, struct ss_finding *drift,
+                                  struct ss_finding *findings, size_t count);
+
 /* `share`: 0 to 1. */
 uint64_t ss_share_of_ns(uint64_t ns, double share);
 /* True where `part` is at least `percent` of `whole`. */

@@ -25,6 +25,12 @@ static bool (*const functions[])(const struct ss_training_facts *, struct ss_fin
 };
 #undef SS_RULE
 
+static void set_percent(struct ss_finding *finding)
+{
+    double share = (double)finding->cost_ns / (double)(finding->of_ns > 0 ? finding->of_ns : 1);
+    finding->percent = 100 * fmin(share, 1);
+}
+
 static bool is_worth_it(const struct ss_finding *finding)
 {
     const struct ss_rule *rule = finding->rule;
@@ -164,11 +170,29 @@ static void drop_shared(struct ss_diagnosis *diagnosis, const struct ss_model *m
     diagnosis->findings.count = remaining;
 }
 
+/* Without the drift where another finding has its time, with a cause and a fix. */
+static void settle_drift(struct ss_diagnosis *diagnosis, const struct ss_training_facts *facts)
+{
+    size_t count = diagnosis->findings.count, at = 0;
+    struct ss_finding *findings = diagnosis->findings.data;
+    while (at < count && strcmp(findings[at].rule->id, "drift") != 0) {
+        at++;
+    }
+    if (at == count) {
+        return;
+    }
+    if (ss_drift_yield(facts, &findings[at], findings, count) != NULL) {
+        memmove(&findings[at], &findings[at + 1], (count - at - 1) * sizeof *findings);
+        diagnosis->findings.count--;
+        return;
+    }
+    set_percent(&findings[at]);
+}
+
 static void add_if_worth_it(struct ss_diagnosis *diagnosis, const struct ss_training_facts *facts,
                             bool fires, struct ss_finding *finding)
 {
-    double share = (double)finding->cost_ns / (double)(finding->of_ns > 0 ? finding->of_ns : 1);
-    finding->percent = 100 * fmin(share, 1);
+    set_percent(finding);
     if (finding->recoverable_ns > finding->of_ns) {
         finding->recoverable_ns = finding->of_ns;
     }
@@ -223,6 +247,7 @@ void ss_diagnosis_init(struct ss_diagnosis *diagnosis, const struct ss_training_
         }
     }
     drop_shared(diagnosis, facts->model);
+    settle_drift(diagnosis, facts);
     if (diagnosis->findings.count > 0) {
         qsort(diagnosis->findings.data, diagnosis->findings.count, sizeof *diagnosis->findings.data,
               compare);

@@ -52,13 +52,15 @@ struct ss_finding {
     double percent;          /* the cost as a share of of_ns */
     const char *fix;         /* the rule's, or a more exact one; NULL: unknown */
     bool is_spread;          /* not in every step: of_ns is the mean with outliers */
-    const struct ss_phase_line *line;  /* its line, in the facts or steps; NULL: none to name */
-    const char *line_of;               /* what the samples of the line are of */
-    const struct ss_step_phase *phase; /* the phase whose whole time it covers, or the line's
-                                        * phase; NULL: none */
-    bool is_part;                      /* it explains most of the cost of a wider finding */
-    bool ends_with_line;               /* a wait that exists only because of its line */
-    const struct ss_device_wait *wait; /* the longest for a device; NULL: it is about none */
+    const struct ss_phase_line *line;      /* its line, in the facts or steps; NULL: none to name */
+    const char *line_of;                   /* what the samples of the line are of */
+    const struct ss_step_phase *phase;     /* the phase whose whole time it covers, or the line's
+                                            * phase; NULL: none */
+    const struct ss_step_phase *mostly_in; /* the phase with most of its time, where it covers a
+                                            * part of that phase; NULL: unknown */
+    bool is_part;                          /* it explains most of the cost of a wider finding */
+    bool ends_with_line;                   /* a wait that exists only because of its line */
+    const struct ss_device_wait *wait;     /* the longest for a device; NULL: it is about none */
     const struct ss_exposed_collective *exposed; /* most of communication that nothing hides; NULL:
                                                   * it is about none, or the module is unknown */
     uint32_t kernel;                             /* name of the kernel that it is about; 0: none */
@@ -69,6 +71,7 @@ struct ss_finding {
     const struct ss_step_phase *grows_in; /* the phase that retains memory; NULL: no single phase */
     const struct ss_gil_holder *holder;   /* of the GIL in a wait for it; NULL: unknown, or no such
                                            * wait */
+    const struct ss_lock_holder *lock_holder; /* of the lock in a wait for one; NULL: unknown */
     struct ss_evidence evidence[SS_FINDING_MAX_EVIDENCE];
     size_t evidence_count;
 };

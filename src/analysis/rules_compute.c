@@ -174,9 +174,7 @@ static void add_cores(const struct ss_training_facts *facts, struct ss_finding *
 
 bool ss_rule_busy_machine(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    bool others = facts->cpu_own >= 0 && !uses_most(facts) &&
-                  facts->cpu_busy >= ss_limit_factor(SS_LIMIT_BUSY_CORES_PERCENT);
-    if (!others || !waits_for_cores(facts, finding)) {
+    if (!facts->is_disturbed || !waits_for_cores(facts, finding)) {
         return false;
     }
     finding->recoverable_ns = 0; /* not by a change of the program */

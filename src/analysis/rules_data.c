@@ -220,6 +220,23 @@ bool ss_rule_epoch_starts(const struct ss_training_facts *facts, struct ss_findi
     return epochs->starts >= SS_LIMIT_FEWEST_EPOCHS;
 }
 
+/* Whether a faster collate function shortens the step: not where workers have batches ready. */
+static bool waits_for_collate(const struct ss_training_facts *facts)
+{
+    return facts->workers <= 0 || workers_are_late(facts);
+}
+
+/* A collate function may do anything: its fix is that of what it does. */
+static void name_collating(const struct ss_training_samples *samples, struct ss_finding *finding)
+{
+    const char *fix = ss_activity_fix(samples->collate_activity);
+    bool collates_only = samples->collate_activity == SS_ACTIVITY_COLLATE;
+    if (samples->collates.all >= SS_MIN_CLAIM_SAMPLES && !collates_only && fix != NULL) {
+        finding->activity = samples->collate_activity;
+        finding->fix = fix;
+    }
+}
+
 bool ss_rule_slow_collate(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     bool in_workers = facts->workers > 0;
@@ -234,5 +251,86 @@ bool ss_rule_slow_collate(const struct ss_training_facts *facts, struct ss_findi
     ss_finding_add(finding, "collate of the fetch", SS_EVIDENCE_PERCENT, 100 * share);
     ss_finding_add(finding, "collating a batch", SS_EVIDENCE_NS, (double)collate_ns);
     ss_finding_set_line(finding, &facts->samples.collates, "it");
-    return share >= ss_limit_factor(SS_LIMIT_COLLATE_PERCENT);
+    name_collating(&facts->samples, finding);
+    return share >= ss_limit_factor(SS_LIMIT_COLLATE_PERCENT) && waits_for_collate(facts);
+}
+
+/* The time of fetching samples that the step waits for. */
+static uint64_t waits_for_samples_ns(const struct ss_training_facts *facts)
+{
+    if (facts->workers > 0) {
+        double share = facts->worker_batch_ns > 0
+                           ? 1 - (double)facts->worker_collate_ns / (double)facts->worker_batch_ns
+                           : 1;
+        return workers_are_late(facts) ? ss_share_of_ns(late_data_ns(facts), share) : 0;
+    }
+    return facts->fetch_ns > facts->fetch_collate_ns ? facts->fetch_ns - facts->fetch_collate_ns
+                                                     : 0;
+}
+
+static void add_worst(const struct ss_slow_samples *samples, struct ss_finding *finding)
+{
+    static const char *const indices[] = {"slowest: index", "then index"};
+    for (size_t i = 0; i < SS_WORST_SAMPLES && samples->worst[i].ns > 0; i++) {
+        if (samples->worst[i].index >= 0) {
+            ss_finding_add(finding, indices[i], SS_EVIDENCE_NUMBER,
+                           (double)samples->worst[i].index);
+        }
+        ss_finding_add(finding, "takes", SS_EVIDENCE_NS, (double)samples->worst[i].ns);
+    }
+}
+
+bool ss_rule_slow_samples(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_slow_samples *samples = &facts->slow_samples;
+    if (samples->samples < SS_LIMIT_FEWEST_SAMPLES || samples->slow == 0 ||
+        100 * samples->slow > SS_LIMIT_FEW_SAMPLES_PERCENT * samples->samples ||
+        !ss_is_percent_of(samples->slow_ns, samples->total_ns, SS_LIMIT_SLOW_SAMPLES_PERCENT)) {
+        return false;
+    }
+    double more_ns = (double)samples->slow_ns - (double)samples->slow * (double)samples->p50_ns;
+    uint64_t ns = ss_share_of_ns(waits_for_samples_ns(facts), more_ns / (double)samples->total_ns);
+    ss_finding_set_cost(finding, ns, ns);
+    finding->phase = ss_training_phase(facts, ss_phase_data);
+    finding->is_part = true;
+    ss_finding_set_phase_line(finding, facts, ss_phase_data, "that wait");
+    ss_finding_add(finding, "slow samples", SS_EVIDENCE_PERCENT,
+                   100 * (double)samples->slow / (double)samples->samples);
+    ss_finding_add(finding, "of the time of all samples", SS_EVIDENCE_PERCENT,
+                   100 * (double)samples->slow_ns / (double)samples->total_ns);
+    ss_finding_add(finding, "a median sample", SS_EVIDENCE_NS, (double)samples->p50_ns);
+    add_worst(samples, finding);
+    return true;
+}
+
+/* Each tensor of a batch is received by itself: memory of the worker that the trainer maps. */
+bool ss_rule_received_batches(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_training_samples *samples = &facts->samples;
+    uint64_t data_ns = late_data_ns(facts);
+    if (facts->workers <= 0 || workers_are_late(facts) ||
+        samples->receives.all < SS_MIN_CLAIM_SAMPLES) {
+        return false;
+    }
+    double share = (double)samples->receives.all / (double)samples->in_data;
+    uint64_t cost_ns = ss_share_of_ns(data_ns, share);
+    ss_finding_set_cost(finding, cost_ns,
+                        ss_share_of_ns(cost_ns, ss_limit_factor(SS_LIMIT_RECEIVED_GAIN_PERCENT)));
+    ss_finding_set_error(finding, samples->receives.all, samples->in_data, data_ns);
+    finding->phase = ss_training_phase(facts, ss_phase_data);
+    finding->is_part = true;
+    if (facts->batch_tensors > 0) {
+        ss_finding_add(finding, "tensors in a batch", SS_EVIDENCE_COUNT,
+                       (double)facts->batch_tensors);
+    }
+    if (facts->batch_bytes > 0) {
+        ss_finding_add(finding, "size of a batch", SS_EVIDENCE_BYTES, (double)facts->batch_bytes);
+    }
+    if (facts->nexts > 0) {
+        ss_finding_add(finding, "no batch ready", SS_EVIDENCE_PERCENT,
+                       100 * (double)facts->empty_nexts / (double)facts->nexts);
+    }
+    ss_finding_add(finding, "workers", SS_EVIDENCE_COUNT, (double)facts->workers);
+    ss_finding_set_line(finding, &samples->receives, "it");
+    return ss_is_percent_of(samples->receives.all, samples->in_data, SS_LIMIT_RECEIVED_PERCENT);
 }

@@ -168,6 +168,18 @@ bool ss_rule_evaluation(const struct ss_training_facts *facts, struct ss_finding
     return true;
 }
 
+bool ss_rule_inference(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    uint64_t inference_ns = ss_training_phase_ns(facts, ss_phase_inference);
+    bool trains = ss_training_phase_ns(facts, ss_phase_backward) > 0;
+    ss_finding_set_cost(finding, inference_ns, inference_ns);
+    finding->phase = ss_training_phase(facts, ss_phase_inference);
+    ss_finding_set_phase_line(finding, facts, ss_phase_inference, "that time");
+    ss_finding_add(finding, "the rest of the step", SS_EVIDENCE_NS,
+                   (double)facts->step_ns - (double)inference_ns);
+    return trains && ss_knows_compute_time(facts);
+}
+
 bool ss_rule_logging(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_training_samples *samples = &facts->samples;

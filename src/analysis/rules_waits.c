@@ -5,6 +5,19 @@
 
 #include "analysis/uncertainty.h"
 
+/* The phase with most of the samples; NULL: no step has phases. */
+static const struct ss_step_phase *phase_of(const struct ss_training_facts *facts,
+                                            const struct ss_wait *wait)
+{
+    const struct ss_step_summary *steps = facts->steps;
+    for (size_t i = 0; i < steps->phases.count; i++) {
+        if (steps->phases.data[i].name == wait->phase) {
+            return &steps->phases.data[i];
+        }
+    }
+    return NULL;
+}
+
 /* The samples include slow steps. */
 static bool waits_for(const struct ss_training_facts *facts, enum ss_wait_group group,
                       const char *line_of, struct ss_finding *finding)
@@ -20,6 +33,7 @@ static bool waits_for(const struct ss_training_facts *facts, enum ss_wait_group 
     finding->interrupts = true;
     finding->error_ns = ss_share_error_ns(wait->line.all, facts->waits.samples,
                                           facts->waits.samples, facts->spread_ns);
+    finding->mostly_in = phase_of(facts, wait);
     finding->is_part = true;                         /* more specific than a finding on the line */
     finding->ends_with_line = group != SS_WAITS_GIL; /* caused by its holder */
     if (wait->line.frame != 0) {
@@ -47,6 +61,9 @@ bool ss_rule_gil_wait(const struct ss_training_facts *facts, struct ss_finding *
 
 bool ss_rule_lock_wait(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
+    const struct ss_lock_holder *holder = &facts->waits.lock_holder;
+    bool is_known = holder->thread != 0 && holder->line.all >= SS_MIN_CLAIM_SAMPLES;
+    finding->lock_holder = is_known ? holder : NULL;
     return waits_for(facts, SS_WAITS_LOCK, "the waiting", finding);
 }
 

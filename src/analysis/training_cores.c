@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/rule_limits.h"
 #include "analysis/training_facts.h"
 
 static uint64_t core_count(const struct ss_model *model)
@@ -73,4 +74,7 @@ void ss_training_cores_find(struct ss_training_facts *facts)
     facts->cpu_busy = is_known ? all.sum / all.held_ns / 100 / (double)facts->cores : -1;
     bool is_own_known = is_known && own.held_ns > 0 && own.sum >= 0 && all.sum > 0;
     facts->cpu_own = is_own_known ? fmin(own.sum / all.sum, 1) : -1;
+    facts->is_disturbed = facts->cpu_own >= 0 &&
+                          facts->cpu_own < ss_limit_factor(SS_LIMIT_OWN_USE_PERCENT) &&
+                          facts->cpu_busy >= ss_limit_factor(SS_LIMIT_BUSY_CORES_PERCENT);
 }

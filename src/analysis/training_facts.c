@@ -143,6 +143,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     ss_training_operators_find(facts, selection);
     ss_training_cells_find(facts, selection);
     ss_training_loading_find(facts, selection);
+    ss_training_slow_samples_find(facts, selection);
     ss_training_interruptions_find(facts, selection);
     ss_training_epochs_find(facts, selection);
     ss_training_period_find(facts);

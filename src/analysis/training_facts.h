@@ -33,11 +33,14 @@ struct ss_training_samples {
     uint64_t asleep_in_operators; /* waits for the other threads of an operator */
     uint64_t runs_in_operators;   /* does the main thread's part of an operator's work */
     /* Hot lines, each with the samples of its group. */
-    struct ss_phase_line logs;     /* logging, printing, progress bars */
-    struct ss_phase_line collates; /* a fetch, except for getting the samples of the batch */
-    struct ss_phase_line reads;    /* lines whose source reads values of tensors; not the
-                                    * optimizer's or the loader's */
-    struct ss_phase_line collects; /* calls of gc.collect() */
+    struct ss_phase_line logs;         /* logging, printing, progress bars */
+    struct ss_phase_line collates;     /* a fetch, except for getting the samples of the batch */
+    enum ss_activity collate_activity; /* of most of these */
+    struct ss_phase_line receives;     /* the trainer maps or unpickles a batch of a worker */
+    uint64_t in_data;                  /* in the phase "data" */
+    struct ss_phase_line reads;        /* lines whose source reads values of tensors; not the
+                                        * optimizer's or the loader's */
+    struct ss_phase_line collects;     /* calls of gc.collect() */
     uint64_t tracebacks; /* samples in which anomaly detection records an operator's traceback */
     struct ss_phase_line workers; /* of DataLoader workers' main threads, without sleeping ones */
     uint64_t of_workers;          /* with sleeping ones */
@@ -64,6 +67,22 @@ struct ss_training_period {
     uint64_t each_ns;                  /* per slow step */
 };
 
+/* Samples of a data set that take much longer than the others, by the ranges "sample" that the
+ * hooks record where fetches differ (torch_hooks/samples.py). */
+enum { SS_WORST_SAMPLES = 2 };
+
+struct ss_slow_sample {
+    int64_t index; /* in the data set; -1: unknown */
+    uint64_t ns;
+};
+
+struct ss_slow_samples {
+    uint64_t samples; /* whose times are recorded */
+    uint64_t total_ns, p50_ns;
+    uint64_t slow, slow_ns; /* those that take SS_LIMIT_SLOW_SAMPLE_TIMES the median */
+    struct ss_slow_sample worst[SS_WORST_SAMPLES]; /* of different indices; the slowest first */
+};
+
 /* How operators are recorded: values of the fact ss_fact_torch_operator_route. */
 enum ss_operator_route {
     SS_ROUTE_UNKNOWN, /* no PyTorch, or a recording of version 0.1.0 by another route than these */
@@ -83,16 +102,18 @@ struct ss_training_facts {
     uint64_t warm_mean_ns; /* mean of steady-state and warm-up steps */
     uint64_t first_ns;     /* the longest first step of a trainer */
 
-    uint64_t cores;  /* of the machine, or of its container */
-    double cpu_busy; /* their busy share while steps ran, 0 to 1 */
-    double cpu_own;  /* the recorded processes' share of cpu_busy, 0 to 1 */
+    uint64_t cores;    /* of the machine, or of its container */
+    double cpu_busy;   /* their busy share while steps ran, 0 to 1 */
+    double cpu_own;    /* the recorded processes' share of cpu_busy, 0 to 1 */
+    bool is_disturbed; /* other programs use most of the busy cores, and few are free */
 
     const char *torch_version, *operator_source, *step_source;
     enum ss_operator_route operator_route;
     int64_t threads;             /* of an operator, in each trainer */
     bool uses_cuda, records_gpu; /* CUDA was in use; times of kernels were recorded */
 
-    int64_t workers, batch_size, batch_bytes; /* of the loader that most steps take batches from */
+    /* Of the loader that most steps take batches from. */
+    int64_t workers, batch_size, batch_bytes, batch_tensors;
     uint64_t fetch_ns;           /* per step, in the trainers themselves: with 0 workers */
     uint64_t fetch_collate_ns;   /* of it */
     uint64_t fetches;            /* in steady-state steps, in the trainers themselves */
@@ -128,6 +149,7 @@ struct ss_training_facts {
     uint64_t saves;           /* calls of torch.save until the last step ended */
     uint64_t saves_ns;        /* per step, with outliers */
 
+    struct ss_slow_samples slow_samples;
     struct ss_training_epochs epochs;
     struct ss_training_period period;
     struct ss_phase_spread evaluations, checkpoints;
@@ -176,6 +198,9 @@ void ss_training_interruptions_find(struct ss_training_facts *facts,
 /* Fills facts->samples. Called by ss_training_facts_init only. */
 void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_selection *selection,
                               const struct ss_source_lines *source);
+/* Fills facts->slow_samples. Called by ss_training_facts_init only. */
+void ss_training_slow_samples_find(struct ss_training_facts *facts,
+                                   const struct ss_selection *selection);
 /* Fills facts->epochs. Called by ss_training_facts_init only. */
 void ss_training_epochs_find(struct ss_training_facts *facts, const struct ss_selection *selection);
 /* Fills facts->period. Called by ss_training_facts_init only. */

@@ -8,11 +8,12 @@
 #include "base/shared_names.h"
 #include "model/owner.h"
 
-enum group { LOGS, READS, WORKERS, COLLATES, COLLECTS };
+enum group { LOGS, READS, WORKERS, COLLATES, COLLECTS, RECEIVES };
 
 struct samples {
     const struct ss_model *model;
     struct ss_activities *activities;
+    struct ss_activity_counts collating; /* what it does */
 };
 
 /* --- logging ---------------------------------------------------------------------------------- */
@@ -48,13 +49,18 @@ static bool logs(struct samples *samples, uint32_t stack)
     return false;
 }
 
+static bool is_in_phase(const struct ss_model *model, const struct ss_model_total *total,
+                        const char *phase)
+{
+    return total->phase != 0 && strcmp(ss_model_text(model, total->phase), phase) == 0;
+}
+
 /* True in phases whose reads are not the program's: the optimizer and the loader read their own
  * values. */
 static bool has_foreign_reads(const struct ss_model *model, const struct ss_model_total *total)
 {
-    const char *phase = ss_model_text(model, total->phase);
-    return total->phase != 0 &&
-           (strcmp(phase, ss_phase_optimizer) == 0 || strcmp(phase, ss_phase_data) == 0);
+    return is_in_phase(model, total, ss_phase_optimizer) ||
+           is_in_phase(model, total, ss_phase_data);
 }
 
 /* --- collating -------------------------------------------------------------------------------- */
@@ -80,6 +86,33 @@ static bool collates(const struct ss_model *model, uint32_t stack)
     return false;
 }
 
+/* --- receiving -------------------------------------------------------------------------------- */
+
+/* PyTorch's code that makes tensors of what a worker sent. */
+static bool maps_tensors(const struct ss_model *model, const struct ss_model_frame *frame)
+{
+    return frame->owner == SS_OWNER_TORCH &&
+           strstr(ss_model_text(model, frame->file), "/torch/multiprocessing/") != NULL;
+}
+
+/* Reads a batch of a worker. The thread may sleep while the worker passes it a tensor's memory;
+ * asleep elsewhere below the loader, it waits until a batch is ready. */
+static bool receives(const struct ss_model *model, const struct ss_model_total *total)
+{
+    bool is_asleep = total->state == SS_STATE_SLEEPING || total->state == SS_STATE_UNINTERRUPTIBLE;
+    bool maps = false, reads = false;
+    for (uint32_t at = total->stack; at != 0; at = model->stacks.data[at].parent) {
+        const struct ss_model_frame *frame = &model->frames.data[model->stacks.data[at].frame];
+        if (frame->owner == SS_OWNER_TORCH_DATA || frame->owner == SS_OWNER_PROGRAM) {
+            return frame->owner == SS_OWNER_TORCH_DATA && (maps || (reads && !is_asleep));
+        }
+        maps = maps || maps_tensors(model, frame);
+        reads = reads || (ss_owner_is_stdlib(frame->owner) &&
+                          strstr(ss_model_text(model, frame->file), "/multiprocessing/") != NULL);
+    }
+    return false;
+}
+
 /* --- anomaly detection ------------------------------------------------------------------------ */
 
 /* Anomaly detection records a traceback with each operator of the forward. */
@@ -100,6 +133,14 @@ static bool records_traceback(const struct ss_model *model, uint32_t stack)
 
 /* --- all samples ------------------------------------------------------------------------------ */
 
+static void add_collating(struct samples *samples, struct ss_training_samples *found,
+                          struct ss_line_samples *lines, const struct ss_model_total *total)
+{
+    ss_line_samples_add(lines, samples->model, COLLATES, total, &found->collates);
+    ss_activity_count(&samples->collating, ss_activity_of_total(samples->activities, total),
+                      total->samples);
+}
+
 static void add_trainer_sample(struct samples *samples, struct ss_training_facts *facts,
                                struct ss_line_samples *lines, const struct ss_model_total *total)
 {
@@ -118,12 +159,15 @@ static void add_trainer_sample(struct samples *samples, struct ss_training_facts
         found->tracebacks += total->samples;
         return;
     }
-    if (total->phase != 0 &&
-        strcmp(ss_model_text(samples->model, total->phase), ss_phase_checkpoint) == 0) {
+    if (is_in_phase(samples->model, total, ss_phase_checkpoint)) {
         return; /* its writes and copies count as the checkpoint */
     }
-    if (collates(samples->model, total->stack)) {
-        ss_line_samples_add(lines, samples->model, COLLATES, total, &found->collates);
+    bool is_in_data = is_in_phase(samples->model, total, ss_phase_data);
+    found->in_data += is_in_data ? total->samples : 0;
+    if (is_in_data && receives(samples->model, total)) {
+        ss_line_samples_add(lines, samples->model, RECEIVES, total, &found->receives);
+    } else if (collates(samples->model, total->stack)) {
+        add_collating(samples, found, lines, total);
     } else if (logs(samples, total->stack)) {
         ss_line_samples_add(lines, samples->model, LOGS, total, &found->logs);
     } else if (is_own_line(samples, total->stack, SS_ACTIVITY_GARBAGE)) {
@@ -144,7 +188,7 @@ static bool is_of_worker(const struct ss_training_facts *facts,
            facts->workers > 0;
 }
 
-static void add_worker_sample(const struct ss_model *model, struct ss_training_samples *found,
+static void add_worker_sample(struct samples *samples, struct ss_training_samples *found,
                               struct ss_line_samples *lines, const struct ss_model_total *total)
 {
     bool computes = total->state == SS_STATE_ON_CPU || total->state == SS_STATE_RUNNABLE;
@@ -153,9 +197,9 @@ static void add_worker_sample(const struct ss_model *model, struct ss_training_s
     if (total->state == SS_STATE_SLEEPING) {
         return;
     }
-    ss_line_samples_add(lines, model, WORKERS, total, &found->workers);
-    if (collates(model, total->stack)) {
-        ss_line_samples_add(lines, model, COLLATES, total, &found->collates);
+    ss_line_samples_add(lines, samples->model, WORKERS, total, &found->workers);
+    if (collates(samples->model, total->stack)) {
+        add_collating(samples, found, lines, total);
     }
 }
 
@@ -181,16 +225,19 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
                 add_trainer_sample(&samples, facts, &lines, total);
             }
         } else if (is_of_worker(facts, selection, total)) {
-            add_worker_sample(model, found, &lines, total);
+            add_worker_sample(&samples, found, &lines, total);
         }
     }
     ss_line_samples_find(&lines, LOGS, &found->logs);
     ss_line_samples_find(&lines, READS, &found->reads);
+    ss_line_samples_find(&lines, RECEIVES, &found->receives);
     ss_line_samples_find(&lines, COLLECTS, &found->collects);
     ss_line_samples_find(&lines, WORKERS, &found->workers);
     ss_line_samples_find(&lines, COLLATES, &found->collates);
+    found->collate_activity = ss_activity_majority(&samples.collating);
     ss_line_samples_fini(&lines);
     ss_hot_lines_find(&facts->hot_lines, selection, facts->steps,
-                      &(struct ss_hot_lines_options){.activities = &activities});
+                      &(struct ss_hot_lines_options){.activities = &activities,
+                                                     .is_disturbed = facts->is_disturbed});
     ss_activities_fini(&activities);
 }

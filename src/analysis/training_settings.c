@@ -141,4 +141,5 @@ void ss_training_settings_find(struct ss_training_facts *facts)
     facts->workers = loader_number(facts, ss_fact_loader_workers, most_count);
     facts->batch_size = loader_number(facts, ss_fact_loader_batch_size, most_count);
     facts->batch_bytes = loader_number(facts, ss_fact_loader_batch_bytes, most_bytes);
+    facts->batch_tensors = loader_number(facts, ss_fact_loader_batch_tensors, most_count);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/line_samples.h"
+#include "analysis/uncertainty.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
 
@@ -38,6 +39,8 @@ static enum ss_wait_group group_of_activity(enum ss_activity activity, bool on_d
         return SS_WAITS_PROCESS;
     case SS_ACTIVITY_NETWORK:
         return SS_WAITS_NETWORK;
+    case SS_ACTIVITY_REQUESTS:
+        return SS_WAITS_CLIENTS;
     case SS_ACTIVITY_SLEEP:
         return SS_WAITS_SLEEP;
     /* Other rules cover these, disk or not. */
@@ -254,6 +257,9 @@ void ss_waits_find(struct ss_waits *waits, const struct ss_selection *selection,
         find_phase(&scan, (enum ss_wait_group)group);
     }
     find_holder(&scan);
+    const struct ss_phase_line *lock = &waits->groups[SS_WAITS_LOCK].line;
+    ss_lock_holder_find(&waits->lock_holder, model, steps, source,
+                        lock->all >= SS_MIN_CLAIM_SAMPLES ? lock->frame : 0);
     ss_line_samples_fini(&scan.lines);
     ss_activities_fini(&scan.activities);
 }

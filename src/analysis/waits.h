@@ -9,6 +9,7 @@
 #define SS_ANALYSIS_WAITS_H
 
 #include "analysis/activities.h"
+#include "analysis/lock_holder.h"
 #include "analysis/selection.h"
 #include "analysis/steps.h"
 
@@ -19,6 +20,7 @@ enum ss_wait_group {
     SS_WAITS_PROCESS,
     SS_WAITS_DISK,
     SS_WAITS_NETWORK,
+    SS_WAITS_CLIENTS, /* of a server: no fault */
     SS_WAITS_SLEEP,
     SS_WAITS_GROUPS,
     SS_WAITS_NONE = SS_WAITS_GROUPS
@@ -42,6 +44,7 @@ struct ss_waits {
     uint64_t samples; /* of main threads in steps, without the first one: waiting or not */
     struct ss_wait groups[SS_WAITS_GROUPS];
     struct ss_gil_holder holder;
+    struct ss_lock_holder lock_holder;
 };
 
 /* `has_loader`: a DataLoader fetches in the phase "data", which other rules cover. */

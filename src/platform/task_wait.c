@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/task_wait.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Without a request to a server of network files, which may not answer. */
+static bool is_named_pipe(const char *path)
+{
+    struct statx status;
+    return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &status) == 0 &&
+           S_ISFIFO(status.stx_mode);
+}
 
 static enum ss_task_wait of_descriptor(pid_t pid, uint64_t descriptor)
 {
@@ -25,7 +36,10 @@ static enum ss_task_wait of_descriptor(pid_t pid, uint64_t descriptor)
     if (strncmp(target, "pipe:", 5) == 0 || strncmp(target, "/dev/", 5) == 0) {
         return SS_TASK_WAIT_PIPE;
     }
-    return target[0] == '/' ? SS_TASK_WAIT_FILE : SS_TASK_WAIT_OTHER;
+    if (target[0] != '/') {
+        return SS_TASK_WAIT_OTHER;
+    }
+    return is_named_pipe(path) ? SS_TASK_WAIT_PIPE : SS_TASK_WAIT_FILE;
 }
 
 /* Long: one line for each system call. */

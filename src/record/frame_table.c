@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/frame_table.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -123,6 +124,30 @@ uint32_t ss_short_file_offset(pid_t pid, const char *file)
     return (uint32_t)start;
 }
 
+struct ss_strview ss_whole_file(pid_t pid, struct ss_strview file, char whole[PATH_MAX])
+{
+    char path[PATH_MAX + 32];
+    bool is_pseudo = file.length == 0 || file.data[0] == '<' || file.data[0] == '/';
+    if (is_pseudo || file.length >= PATH_MAX) {
+        return file;
+    }
+    snprintf(path, sizeof path, "/proc/%d/cwd/%.*s", (int)pid, (int)file.length, file.data);
+    if (access(path, F_OK) != 0) {
+        return file;
+    }
+    snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
+    ssize_t folder = readlink(path, whole, PATH_MAX - 1);
+    if (folder <= 0 || whole[0] != '/' || (size_t)folder + 1 + file.length >= PATH_MAX) {
+        return file;
+    }
+    size_t length = (size_t)folder;
+    if (whole[length - 1] != '/') {
+        whole[length++] = '/';
+    }
+    memcpy(whole + length, file.data, file.length);
+    return (struct ss_strview){whole, length + file.length};
+}
+
 static uint32_t short_offset_of(struct ss_frame_table *table, pid_t pid, uint32_t file)
 {
     if (file >= table->short_offsets.count) {
@@ -160,11 +185,15 @@ enum ss_status ss_frame_table_frame(struct ss_frame_table *table, pid_t pid,
     if (table->frames.count * 2 > table->frame_slot_count) {
         grow_frames(table);
     }
+    char whole[PATH_MAX];
+    struct ss_strview file = ss_whole_file(pid, frame->file, whole);
+    uint32_t added = (uint32_t)(file.length - frame->file.length);
     struct ss_trace_frame record = {.ref = *ref,
                                     .function = frame->function,
                                     .name = frame->name,
-                                    .file = frame->file,
-                                    .short_file_offset = short_offset_of(table, pid, key.file),
+                                    .file = file,
+                                    .short_file_offset =
+                                        added + short_offset_of(table, pid, key.file),
                                     .line = frame->line,
                                     .first_line = frame->first_line,
                                     .kind = SS_FRAME_INTERPRETED};

@@ -6,6 +6,7 @@
 #ifndef SS_RECORD_FRAME_TABLE_H
 #define SS_RECORD_FRAME_TABLE_H
 
+#include <limits.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -32,5 +33,8 @@ size_t ss_frame_table_memory_bytes(const struct ss_frame_table *table);
  * __init__.py and drops those above them. Resolved below /proc/PID/root or cwd. Exposed for tests.
  */
 uint32_t ss_short_file_offset(pid_t pid, const char *file);
+/* A relative path below the process's working folder, as a reader of the recording needs it to find
+ * the source; `file` itself where there is no such file. Exposed for tests. */
+struct ss_strview ss_whole_file(pid_t pid, struct ss_strview file, char whole[PATH_MAX]);
 
 #endif

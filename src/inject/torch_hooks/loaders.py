@@ -5,51 +5,37 @@ its workers. Batches, datasets and samplers are the program's: they may have no 
 import inspect
 import operator
 import sys
+from time import monotonic_ns
 
 from . import model
 from .batches import observe_loaded
 from .facts import record_threads
-from .guard import Hook, around_untraced, attempt, is_of_signal, observe, replace, with_result
+from .guard import Hook, around_untraced, attempt, observe, replace, with_result
 from .libstepscope import (begin_steps, count, define_counter, define_name, disclaim_steps,
                            enter_phase, leave_phase, pop, push, set_fact, set_thread_name)
 from .names import (COUNTER_READY_BATCHES, FACT_LOADER_BATCH_BYTES, FACT_LOADER_BATCH_SIZE,
-                    FACT_LOADER_PIN_MEMORY, FACT_LOADER_PREFETCH_FACTOR, FACT_LOADER_WORKER,
-                    FACT_LOADER_WORKERS)
+                    FACT_LOADER_BATCH_TENSORS, FACT_LOADER_PIN_MEMORY, FACT_LOADER_PREFETCH_FACTOR,
+                    FACT_LOADER_WORKER, FACT_LOADER_WORKERS)
+from .samples import NUMBER_BITS, ask, observe_duration, push_counted, time_samples
 from .state import DATA, LOADING, local
 
 _NEXT, _FETCH, _COLLATE, _ITERATE, _START, _STOP = map(
     define_name, ("next", "fetch", "collate", "iterate", "start workers", "stop workers"))
 _is_finalizing = sys.is_finalizing  # at that time, sys may lack it
 _READY = define_counter(COUNTER_READY_BATCHES, "")
-_NUMBER_BITS = 64  # of a payload, with its sign
 
 
 class _Recorded:
     """Values that are in the recording. If two threads see a change at once, both record it."""
     loader = None        # settings of the last DataLoader
-    batch_bytes = None   # size of the last epoch's first batch
-
-
-def _number_of(count_of, *args):
-    """What `count_of` counts; None: an object of the program has no such number, or it raises."""
-    try:
-        return count_of(*args)
-    except Exception as error:  # noqa: any exception
-        if is_of_signal(error):
-            raise
-        return None
-
-
-def _push(name, number):
-    """Begins a range; the number, unless None, is its payload."""
-    return push(LOADING, name) if number is None else push(LOADING, name, number)
+    batch = None         # tensors and size of the last epoch's first batch
 
 
 def _begin_loading(name, number=None):
     """Begins a range in the phase "data"."""
     before = enter_phase(DATA)
     try:
-        return before, _push(name, number)
+        return before, push_counted(name, number)
     except BaseException:
         leave_phase(before)
         raise
@@ -108,7 +94,7 @@ def _begin_next(args, kwargs):
     try:
         ready = None
         if getattr(iterator, "_task_info", None) is not None:  # workers prefetch
-            ready = _number_of(_ready_batches, iterator)
+            ready = ask(_ready_batches, iterator)
         if ready is None:
             pushed = push(LOADING, _NEXT)
         else:
@@ -130,11 +116,13 @@ def _observe_batch(args, batch):
 
 
 def record_batch(batch):
-    """The size of an epoch's first batch: a worker would have to transfer it."""
-    size = model.bytes_in(batch)
-    if size != _Recorded.batch_bytes:
-        _Recorded.batch_bytes = size
-        set_fact(FACT_LOADER_BATCH_BYTES, size)
+    """The tensors and the size of an epoch's first batch: a worker transfers it."""
+    tensors = model.tensors_in(batch)
+    recorded = len(tensors), sum(map(model.bytes_of, tensors))
+    if recorded != _Recorded.batch:
+        _Recorded.batch = recorded
+        set_fact(FACT_LOADER_BATCH_TENSORS, recorded[0])
+        set_fact(FACT_LOADER_BATCH_BYTES, recorded[1])
 
 
 # --- iter, end of an epoch ------------------------------------------------------------------------
@@ -158,7 +146,7 @@ def _starts_workers(loader):
 
 def _count_workers(loader):
     number = operator.index(getattr(loader, "num_workers", 0))
-    return number if number.bit_length() < _NUMBER_BITS else None
+    return number if number.bit_length() < NUMBER_BITS else None
 
 
 def _begin_iter(args, kwargs):
@@ -166,8 +154,8 @@ def _begin_iter(args, kwargs):
     if not thread.in_data:
         begin_steps()
         attempt(record_loader, loader)
-    name = _START if _number_of(_starts_workers, loader) else _ITERATE
-    token = _begin_loading(name, _number_of(_count_workers, loader))
+    name = _START if ask(_starts_workers, loader) else _ITERATE
+    token = _begin_loading(name, ask(_count_workers, loader))
     thread.in_data += 1
     return (thread, *token)
 
@@ -195,7 +183,7 @@ class _Collate:
     def __call__(self, samples):
         pushed, hook = False, _Collate.hook
         try:
-            pushed = hook.is_on and _push(_COLLATE, _number_of(len, samples))
+            pushed = hook.is_on and push_counted(_COLLATE, ask(len, samples))
         except Exception as error:  # noqa: any exception
             if not hook.failed(error):
                 raise
@@ -230,9 +218,23 @@ def _begin_map_fetch(args, kwargs):
     fetcher, index = args[0], args[1]
     if _Worker.is_one:
         _count_fetch()
-    if not vars(fetcher).get("auto_collation"):
-        return push(LOADING, _FETCH, 1)
-    return _push(_FETCH, _number_of(len, index))  # a batch of indices may have no length
+    samples = 1
+    if vars(fetcher).get("auto_collation"):
+        samples = ask(len, index)  # a batch of indices may have no length
+    pushed = push_counted(_FETCH, samples)
+    if not pushed or not samples:
+        return pushed, (fetcher, None), 0, 0
+    return pushed, (fetcher, ask(time_samples, fetcher, samples)), samples, monotonic_ns()
+
+
+def _end_map_fetch(token):
+    pushed, (fetcher, dataset), samples, begin_ns = token
+    if dataset is not None:
+        vars(fetcher)["dataset"] = dataset
+    if pushed:
+        pop(LOADING)
+    if samples:
+        observe_duration(samples, monotonic_ns() - begin_ns)
 
 
 def _begin_iterable_fetch(args, kwargs):
@@ -281,7 +283,7 @@ def hook_loaders():
             around_untraced(_begin_shutdown, _end_loading))
     fetch, worker = loader._utils.fetch, loader._utils.worker
     replace(fetch._BaseDatasetFetcher, "__init__", with_result(_observe_fetcher))
-    replace(fetch._MapDatasetFetcher, "fetch", around_untraced(_begin_map_fetch, _end_range))
+    replace(fetch._MapDatasetFetcher, "fetch", around_untraced(_begin_map_fetch, _end_map_fetch))
     replace(fetch._IterableDatasetFetcher, "fetch",
             around_untraced(_begin_iterable_fetch, _end_range))
     replace(worker, "_worker_loop", _hook_worker)

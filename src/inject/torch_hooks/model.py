@@ -51,14 +51,18 @@ def first_size(values, least_dims):
     return 0
 
 
-def bytes_in(value, depth=0):
-    """Those of the plain tensors in a batch, a few levels deep."""
+def tensors_in(value, depth=0):
+    """The plain tensors in a batch, a few levels deep."""
     if type(value) in PLAIN_TENSORS:
-        return value.numel() * value.element_size() if value.layout is torch.strided else 0
+        return [value]
     values = value.values() if type(value) is dict else value
     if type(value) not in (dict, list, tuple) or depth > 2 or len(value) > _MOST_VALUES:
-        return 0
-    return sum(bytes_in(one, depth + 1) for one in values)
+        return []
+    return [one for each in values for one in tensors_in(each, depth + 1)]
+
+
+def bytes_of(tensor):
+    return tensor.numel() * tensor.element_size() if tensor.layout is torch.strided else 0
 
 
 class _Model:

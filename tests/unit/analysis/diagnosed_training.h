@@ -12,7 +12,9 @@ static inline struct ss_strview source_line(void *context, struct ss_strview pat
 {
     (void)context;
     (void)path;
-    return ss_strview_of(line == 30   ? "        print(loss)"
+    return ss_strview_of(line == 36   ? "        with lock:"
+                         : line == 37 ? "with lock: sleep(1)"
+                         : line == 30 ? "        print(loss)"
                          : line == 31 ? "x.item()"
                          : line == 32 ? "gc.collect()"
                                       : "y = f(x)");

@@ -104,6 +104,8 @@ static void library_frames_are_classified(void **state)
         {PYTHON "threading.py", "start", SS_ACTIVITY_START},
         {PYTHON "subprocess.py", "communicate", SS_ACTIVITY_SUBPROCESS},
         {PYTHON "socket.py", "readinto", SS_ACTIVITY_NETWORK},
+        {PYTHON "socketserver.py", "handle_request", SS_ACTIVITY_REQUESTS},
+        {PACKAGES "uvicorn/server.py", "serve", SS_ACTIVITY_REQUESTS},
         {PYTHON "random.py", "shuffle", SS_ACTIVITY_RANDOM},
         {"<frozen importlib._bootstrap>", "_find_and_load", SS_ACTIVITY_IMPORT},
         {PACKAGES "PIL/Image.py", "resize", SS_ACTIVITY_IMAGE},
@@ -260,10 +262,51 @@ static void the_kernel_names_what_nothing_else_does(void **state)
                      SS_ACTIVITY_NOTHING);
     made->line = "    with self.lock:";
     assert_int_equal(waiting(made, stack, SS_STATE_SLEEPING, SS_WAIT_FUTEX), SS_ACTIVITY_LOCK_WAIT);
+    made->line = "    with self.guard:";
+    assert_int_equal(waiting(made, stack, SS_STATE_SLEEPING, SS_WAIT_FUTEX), SS_ACTIVITY_LOCK_WAIT);
+    assert_int_equal(waiting(made, stack, SS_STATE_SLEEPING, SS_WAIT_POLL), SS_ACTIVITY_NOTHING);
+    made->line = "    withdraw(x)";
+    assert_int_equal(waiting(made, stack, SS_STATE_SLEEPING, SS_WAIT_FUTEX), SS_ACTIVITY_NOTHING);
     made->line = "    x = np.dot(a, b)";
     assert_int_equal(waiting(made, stack, SS_STATE_SLEEPING, SS_WAIT_FUTEX), SS_ACTIVITY_NUMPY);
     uint32_t gets = library(made, stack, PYTHON "multiprocessing/queues.py", "get");
     assert_int_equal(waiting(made, gets, SS_STATE_SLEEPING, SS_WAIT_PIPE), SS_ACTIVITY_QUEUE_WAIT);
+}
+
+/* Named pipes and sockets are read like files, and are none. */
+static void what_is_read_may_be_no_file(void **state)
+{
+    struct made *made = *state;
+    uint32_t stack = own(made, 0);
+    made->line = "    data = os.read(fifo, 64)";
+    assert_int_equal(waiting(made, stack, SS_STATE_SLEEPING, SS_WAIT_PIPE),
+                     SS_ACTIVITY_PROCESS_WAIT);
+    assert_int_equal(waiting(made, stack, SS_STATE_SLEEPING, SS_WAIT_SOCKET), SS_ACTIVITY_NETWORK);
+    assert_int_equal(waiting(made, stack, SS_STATE_UNINTERRUPTIBLE, SS_WAIT_FILE),
+                     SS_ACTIVITY_FILES);
+    made->line = "    file.write(data)";
+    assert_int_equal(waiting(made, stack, SS_STATE_SLEEPING, SS_WAIT_PIPE),
+                     SS_ACTIVITY_PROCESS_WAIT);
+}
+
+/* A bare socket in the handler of a request is the client's; what the handler asks others for is
+ * not. */
+static void handlers_read_their_clients_requests(void **state)
+{
+    struct made *made = *state;
+    uint32_t serves = library(made, own(made, 0), PYTHON "http/server.py", "handle_one_request");
+    uint32_t handler = own(made, serves);
+    uint32_t reads = library(made, handler, PYTHON "socket.py", "readinto");
+    assert_int_equal(waiting(made, reads, SS_STATE_SLEEPING, SS_WAIT_SOCKET), SS_ACTIVITY_REQUESTS);
+    made->line = "    body = self.rfile.read(length)";
+    assert_int_equal(waiting(made, handler, SS_STATE_SLEEPING, SS_WAIT_SOCKET),
+                     SS_ACTIVITY_REQUESTS);
+    uint32_t asks = library(made, handler, PACKAGES "redis/client.py", "get");
+    assert_int_equal(waiting(made, library(made, asks, PYTHON "socket.py", "recv"),
+                             SS_STATE_SLEEPING, SS_WAIT_SOCKET),
+                     SS_ACTIVITY_NETWORK);
+    reads = library(made, own(made, 0), PYTHON "socket.py", "readinto");
+    assert_int_equal(waiting(made, reads, SS_STATE_SLEEPING, SS_WAIT_SOCKET), SS_ACTIVITY_NETWORK);
 }
 
 static void long_lines_are_cut(void **state)
@@ -348,6 +391,8 @@ int main(void)
         ON_MODEL(sleeping_threads_wait),
         ON_MODEL(states_are_believed),
         ON_MODEL(the_kernel_names_what_nothing_else_does),
+        ON_MODEL(what_is_read_may_be_no_file),
+        ON_MODEL(handlers_read_their_clients_requests),
         ON_MODEL(long_lines_are_cut),
         ON_MODEL(no_source_is_no_failure),
         cmocka_unit_test(each_activity_has_a_text),

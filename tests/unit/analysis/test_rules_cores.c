@@ -52,6 +52,32 @@ static void rule_busy_machine_just_does_not_fire(void **state)
     speaks(&shape, "");
 }
 
+/* Where other programs use the cores, a line's samples that wait for one are the machine's. */
+static void add_line(struct made *made, const struct shape *shape)
+{
+    (void)shape;
+    add_samples(made, NULL, 41, NULL, SS_STATE_ON_CPU, 60);
+    add_samples(made, NULL, 41, NULL, SS_STATE_RUNNABLE, 60);
+}
+
+static void test_a_disturbed_line_costs_its_own_time(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = crowded(750, 300, 100);
+    shape.rest_us = 23000; /* 24 ms in no phase */
+    shape.more = add_line;
+    make(&made, &shape);
+    check_findings(&made.diagnosis, "hot-line busy-machine");
+    assert_int_equal(made.diagnosis.findings.data[0].cost_ns, 12000 * US);
+    end(&made);
+    shape.cpu_own = 700;
+    make(&made, &shape);
+    check_findings(&made.diagnosis, "hot-line");
+    assert_int_equal(made.diagnosis.findings.data[0].cost_ns, 24000 * US);
+    end(&made);
+}
+
 /* What no change of the program recovers comes last, whatever it costs. */
 static void rule_busy_machine_beside_a_larger_one(void **state)
 {
@@ -214,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rule_busy_machine_fires),
         cmocka_unit_test(rule_busy_machine_just_does_not_fire),
+        cmocka_unit_test(test_a_disturbed_line_costs_its_own_time),
         cmocka_unit_test(rule_busy_machine_beside_a_larger_one),
         cmocka_unit_test(rule_oversubscription_fires),
         cmocka_unit_test(test_threads_that_work_meanwhile),

@@ -347,28 +347,61 @@ static void rule_slow_collate_fires(void **state)
     check_evidence(finding, "collating a batch", 7.8e6);
     check_line(&made, finding, 40, 70);
     end(&made);
-    shape = clean; /* in workers: that share of the wait for them */
-    shape.data_us = 20000;
-    shape.collate_us = 30000; /* of 40 ms */
+    shape = waiting_for_workers(); /* in workers: that share of the wait for them */
+    shape.collate_us = 298500;     /* of 398 ms */
     make(&made, &shape);
     finding = only_finding(&made.diagnosis, "slow-collate");
-    check_cost(finding, 15000, 15000, 12.605); /* of 119 ms */
+    check_cost(finding, 75000, 75000, 37.6884); /* of 199 ms */
     check_evidence(finding, "collate of the fetch", 75);
-    check_evidence(finding, "collating a batch", 30e6);
+    check_evidence(finding, "collating a batch", 298.5e6);
     end(&made);
     shape.workers = 1;
     speaks(&shape, "slow-collate");
 }
 
+/* A collate function that tokenises text, in PyTorch's fetch. */
+static void add_tokenising(struct made *made, const struct shape *shape)
+{
+    (void)shape;
+    uint32_t stack =
+        call(made, 0, "/site-packages/torch/utils/data/_utils/fetch.py", 1, SS_ORIGIN_PACKAGE);
+    stack = call(made, stack, "collate.py", 40, SS_ORIGIN_USER);
+    stack = call(made, stack, "/site-packages/transformers/tokenization_utils_base.py", 1,
+                 SS_ORIGIN_PACKAGE);
+    add_total(made, stack, "data", SS_STATE_ON_CPU, 40);
+}
+
+/* Its fix is that of what it does, where that is at least half of it. */
+static void slow_collate_names_what_it_does(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = collating(8000, 7800);
+    shape.collates = 40;
+    shape.more = add_tokenising;
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "slow-collate");
+    assert_int_equal(finding.activity, SS_ACTIVITY_TOKENISATION);
+    assert_ptr_equal(finding.fix, ss_activity_fix(SS_ACTIVITY_TOKENISATION));
+    end(&made);
+    shape.collates = 41;
+    finding = only_advice(&made, &shape);
+    assert_int_equal(finding.activity, SS_ACTIVITY_NOTHING);
+    assert_ptr_equal(finding.fix, finding.rule->fix);
+    end(&made);
+}
+
 static void rule_slow_collate_just_does_not_fire(void **state)
 {
     (void)state;
-    struct shape shape = clean;
-    shape.data_us = 20000;
-    shape.worker_fetch_us = 40000;
-    shape.collate_us = 20000;
+    struct shape shape = waiting_for_workers();
+    shape.collate_us = 199000;
     speaks(&shape, "slow-collate");
-    shape.collate_us = 19999;
+    shape.collate_us = 198999;
+    speaks(&shape, "few-workers");
+    shape = clean; /* batches are ready: they would be as ready without it */
+    shape.data_us = 20000;
+    shape.collate_us = 39000; /* of 40 ms */
     speaks(&shape, "");
     shape = collating(20000, 10000);
     speaks(&shape, "slow-collate");
@@ -399,6 +432,141 @@ static void rule_slow_collate_beside_a_larger_one(void **state)
     end(&made);
 }
 
+/* --- slow-samples ----------------------------------------------------------------------------- */
+
+/* Times of samples that were recorded; most take 100 µs. */
+static struct {
+    uint64_t samples, slow, slow_us;
+} timed;
+
+static void add_timed_samples(struct made *made, const struct shape *shape)
+{
+    (void)shape;
+    uint64_t at_ns = 2000 * MS;
+    for (uint64_t i = 0; i < timed.samples; i++) {
+        uint64_t us = i < timed.slow ? timed.slow_us : 100;
+        add_range(made, made->data, "sample", "", at_ns, us * US + (i == 3), (int64_t)(100 + i));
+        at_ns += us * US + 1;
+    }
+}
+
+static struct shape with_slow_samples(uint64_t samples, uint64_t slow, uint64_t slow_us)
+{
+    struct shape shape = fetching(60000);
+    timed.samples = samples;
+    timed.slow = slow;
+    timed.slow_us = slow_us;
+    shape.more = add_timed_samples;
+    return shape;
+}
+
+/* 10 of 100 samples take 91 of 100 ms, 90 more than ten others: so much of the fetch. Workers would
+ * save more, and leave the samples as slow as they are. */
+static void rule_slow_samples_fires(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = with_slow_samples(100, 10, 9100);
+    make(&made, &shape);
+    const struct ss_finding *finding = only_finding(&made.diagnosis, "slow-samples");
+    assert_in_range(finding->cost_ns, 53999 * US, 54001 * US); /* of 159 ms */
+    assert_float_equal(finding->percent, 33.9623, 1e-3);
+    check_evidence(finding, "slow samples", 10);
+    assert_float_equal(evidence(finding, "of the time of all samples"), 91, 1e-3);
+    check_evidence(finding, "a median sample", 100e3);
+    check_evidence(finding, "slowest: index", 103);
+    check_evidence(finding, "takes", 9.1e6 + 1);
+    assert_ptr_equal(finding->phase, ss_training_phase(&made.facts, "data"));
+    end(&made);
+    shape.workers = 2; /* which keep up */
+    speaks(&shape, "");
+}
+
+static void rule_slow_samples_just_does_not_fire(void **state)
+{
+    (void)state;
+    struct shape shape = with_slow_samples(100, 10, 1000);
+    speaks(&shape, "slow-samples");
+    shape = with_slow_samples(100, 10, 999); /* not ten times the median */
+    speaks(&shape, "no-workers");
+    shape = with_slow_samples(99, 9, 9100);
+    speaks(&shape, "no-workers");
+    shape = with_slow_samples(100, 11, 9100); /* no few */
+    speaks(&shape, "no-workers");
+    shape = with_slow_samples(100, 1, 9901); /* half of the time */
+    speaks(&shape, "slow-samples");
+    shape = with_slow_samples(100, 1, 9800);
+    speaks(&shape, "no-workers");
+}
+
+static void rule_slow_samples_beside_a_larger_one(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = with_slow_samples(100, 10, 9100);
+    shape.gc_us = 70000;
+    make(&made, &shape);
+    check_findings(&made.diagnosis, "gc-pauses slow-samples");
+    check_cost(&made.diagnosis.findings.data[0], 70000, 70000, 44.0252);
+    end(&made);
+}
+
+/* --- received-batches ------------------------------------------------------------------------- */
+
+/* Workers keep up: three batches are ready. Half of the data phase's samples receive one. */
+static struct shape receiving(uint64_t data_us, uint64_t samples)
+{
+    struct shape shape = clean;
+    shape.data_us = data_us;
+    shape.receives = samples; /* beside 50 that wait */
+    return shape;
+}
+
+static void rule_received_batches_fires(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = receiving(26000, 150);
+    shape.batch_tensors = 4;
+    shape.batch_bytes = 1000000;
+    shape.collate_us = 39000; /* of 40 ms, which nothing waits for */
+    make(&made, &shape);
+    const struct ss_finding *finding = only_finding(&made.diagnosis, "received-batches");
+    check_cost(finding, 19500, 14625, 15.6); /* 150 of 200 samples, of 26 ms; of 125 */
+    check_evidence(finding, "tensors in a batch", 4);
+    check_evidence(finding, "size of a batch", 1000000);
+    check_evidence(finding, "no batch ready", 0);
+    check_evidence(finding, "workers", 2);
+    check_line(&made, finding, 9, 150);
+    assert_ptr_equal(finding->phase, ss_training_phase(&made.facts, "data"));
+    end(&made);
+}
+
+static void rule_received_batches_just_does_not_fire(void **state)
+{
+    (void)state;
+    struct shape shape = receiving(26000, 50);
+    speaks(&shape, "received-batches");
+    shape.receives = 49;
+    speaks(&shape, "");
+    shape = waiting_for_workers(); /* which are late: that is the cost */
+    shape.receives = 150;
+    speaks(&shape, "few-workers");
+}
+
+static void rule_received_batches_beside_a_larger_one(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = receiving(26000, 150);
+    shape.gc_us = 30000;
+    make(&made, &shape);
+    check_findings(&made.diagnosis, "gc-pauses received-batches");
+    check_cost(&made.diagnosis.findings.data[0], 30000, 30000, 24);
+    check_cost(&made.diagnosis.findings.data[1], 19500, 14625, 15.6);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,8 +586,15 @@ int main(void)
         cmocka_unit_test(workers_of_two_trainers),
         cmocka_unit_test(waiting_workers_need_no_core),
         cmocka_unit_test(rule_slow_collate_fires),
+        cmocka_unit_test(slow_collate_names_what_it_does),
         cmocka_unit_test(rule_slow_collate_just_does_not_fire),
         cmocka_unit_test(rule_slow_collate_beside_a_larger_one),
+        cmocka_unit_test(rule_slow_samples_fires),
+        cmocka_unit_test(rule_slow_samples_just_does_not_fire),
+        cmocka_unit_test(rule_slow_samples_beside_a_larger_one),
+        cmocka_unit_test(rule_received_batches_fires),
+        cmocka_unit_test(rule_received_batches_just_does_not_fire),
+        cmocka_unit_test(rule_received_batches_beside_a_larger_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

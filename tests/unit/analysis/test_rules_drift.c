@@ -31,7 +31,7 @@ static void rule_drift_fires(void **state)
     const struct ss_finding *finding = only_finding(&made.diagnosis, "drift");
     check_cost(finding, 4000, 4000, 3.8462); /* 8 ms in half of the steps; their mean is 104 */
     assert_int_equal(finding->recoverable_ns, 4000 * US);
-    check_evidence(finding, "own time at the begin", 100e6);
+    check_evidence(finding, "own time at the start", 100e6);
     check_evidence(finding, "at the end", 108e6);
     check_evidence(finding, "more in forward", 8e6);
     check_evidence(finding, "since step", 40);
@@ -114,6 +114,65 @@ static void drift_names_the_rank(void **state)
     end(&made);
 }
 
+/* --- the same time in another finding -----------------------------------------------------------
+ */
+
+/* From step 40 on, the forward is longer by 20 ms, and a lock has samples of 100 in it. */
+static uint64_t lock_samples;
+
+static void add_lock(struct made *made, const struct shape *shape)
+{
+    (void)shape;
+    uint32_t stack = call(made, 0, "train.py", 25, SS_ORIGIN_USER);
+    stack = call(made, stack, "/usr/lib/python3.11/threading.py", 7, SS_ORIGIN_STDLIB);
+    ss_model_add_total(&made->model, &(struct ss_model_total){.thread = made->thread,
+                                                              .stack = stack,
+                                                              .phase = text_id(made, "forward"),
+                                                              .step = SS_SAMPLE_LATER_STEP,
+                                                              .state = SS_STATE_SLEEPING,
+                                                              .wait = SS_WAIT_FUTEX,
+                                                              .samples = lock_samples,
+                                                              .records = lock_samples});
+}
+
+static struct shape jumping_in_a_lock(uint64_t samples)
+{
+    struct shape shape = jumping(40, 20000);
+    lock_samples = samples;
+    shape.computing = 1000 - 50 - samples; /* the loader has 50 */
+    shape.more = add_lock;
+    return shape;
+}
+
+/* Of 110 ms, the lock has 11 and the drift 10: one time, which only the lock's finding has. */
+static void drift_yields_to_the_finding_of_its_time(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = jumping_in_a_lock(100);
+    make(&made, &shape);
+    const struct ss_finding *finding = only_finding(&made.diagnosis, "lock-wait");
+    check_cost(finding, 11000, 11000, 10);
+    check_evidence(finding, "a step at the start", 100e6);
+    check_evidence(finding, "at the end", 120e6);
+    check_evidence(finding, "since step", 40);
+    end(&made);
+}
+
+/* The lock has 6.6 of the 10 ms. The rest is 3.4 ms, more than 2 %. */
+static void drift_keeps_the_rest_of_its_time(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = jumping_in_a_lock(60);
+    make(&made, &shape);
+    check_findings(&made.diagnosis, "lock-wait drift");
+    check_cost(&made.diagnosis.findings.data[0], 6600, 6600, 6);
+    check_cost(&made.diagnosis.findings.data[1], 3400, 3400, 3.0909);
+    check_evidence(&made.diagnosis.findings.data[1], "more of it in other findings", 6.6e6);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +181,8 @@ int main(void)
         cmocka_unit_test(rule_drift_beside_a_larger_one),
         cmocka_unit_test(drift_along_a_line),
         cmocka_unit_test(drift_names_the_rank),
+        cmocka_unit_test(drift_yields_to_the_finding_of_its_time),
+        cmocka_unit_test(drift_keeps_the_rest_of_its_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -494,6 +494,59 @@ static void rule_logging_beside_a_larger_one(void **state)
     end(&made);
 }
 
+/* --- inference -------------------------------------------------------------------------------- */
+
+/* A model runs without gradients, and another one is trained: 70 ms and so many µs. */
+static struct shape teaching(uint64_t us)
+{
+    struct shape shape = clean;
+    shape.reads_phase = "inference";
+    shape.forward_us = us;
+    return shape;
+}
+
+static void rule_inference_fires(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = teaching(30000);
+    make(&made, &shape);
+    const struct ss_finding *finding = only_finding(&made.diagnosis, "inference");
+    check_cost(finding, 30000, 30000, 30);
+    check_evidence(finding, "the rest of the step", 70e6);
+    assert_ptr_equal(finding->phase, ss_training_phase(&made.facts, "inference"));
+    end(&made);
+}
+
+static void rule_inference_just_does_not_fire(void **state)
+{
+    (void)state;
+    struct shape shape = teaching(7778); /* 10 % */
+    speaks(&shape, "inference");
+    shape.forward_us = 7777;
+    speaks(&shape, "");
+    shape = teaching(30000); /* a program that only infers */
+    shape.backward_us = 0;
+    speaks(&shape, "");
+    shape = teaching(30000); /* kernels were not recorded: the phase is the host's time */
+    shape.cuda = 1;
+    shape.reads = 0;
+    speaks(&shape, "");
+}
+
+static void rule_inference_beside_a_larger_one(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = teaching(30000);
+    shape.gc_us = 40000;
+    make(&made, &shape);
+    check_findings(&made.diagnosis, "gc-pauses inference");
+    check_cost(&made.diagnosis.findings.data[0], 40000, 40000, 40);
+    check_cost(&made.diagnosis.findings.data[1], 30000, 30000, 30);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +570,9 @@ int main(void)
         cmocka_unit_test(rule_evaluation_fires),
         cmocka_unit_test(rule_evaluation_just_does_not_fire),
         cmocka_unit_test(rule_evaluation_beside_a_larger_one),
+        cmocka_unit_test(rule_inference_fires),
+        cmocka_unit_test(rule_inference_just_does_not_fire),
+        cmocka_unit_test(rule_inference_beside_a_larger_one),
         cmocka_unit_test(rule_logging_fires),
         cmocka_unit_test(rule_logging_just_does_not_fire),
         cmocka_unit_test(rule_logging_beside_a_larger_one),

@@ -234,6 +234,52 @@ static void rule_lock_wait_fires(void **state)
     fires(&lock);
 }
 
+/* Samples of a thread asleep at a line of train.py. */
+static void put_asleep(struct made *made, uint32_t thread, int32_t line, enum ss_wait_kind wait,
+                       uint64_t samples)
+{
+    uint32_t stack = call(made, 0, "train.py", line, SS_ORIGIN_USER);
+    ss_model_add_total(&made->model, &(struct ss_model_total){.thread = thread,
+                                                              .stack = stack,
+                                                              .step = SS_SAMPLE_LATER_STEP,
+                                                              .state = SS_STATE_SLEEPING,
+                                                              .wait = (uint8_t)wait,
+                                                              .samples = samples,
+                                                              .records = samples});
+}
+
+/* The main thread waits at line 36, and another one holds the lock at line 37, in so many
+ * samples. */
+static uint64_t held;
+
+static void put_lock_holder(struct made *made, const struct shape *shape)
+{
+    (void)shape;
+    put_asleep(made, made->thread, 36, SS_WAIT_FUTEX, 100);
+    uint32_t thread = BUILD_THREAD(&made->model, .process = made->process, .tid = 50);
+    put_asleep(made, thread, 37, SS_WAIT_TIMER, held);
+}
+
+static void test_the_holder_of_a_lock_is_named(void **state)
+{
+    (void)state;
+    struct made made;
+    struct waiting waiting = waiting_for(&lock, 100, NULL, 0);
+    waiting.shape.more = put_lock_holder;
+    held = 30;
+    struct ss_finding finding = only_advice(&made, &waiting.shape);
+    assert_string_equal(finding.rule->id, "lock-wait");
+    assert_non_null(finding.lock_holder);
+    assert_string_equal(finding.lock_holder->lock, "lock");
+    assert_int_equal(made.model.threads.data[finding.lock_holder->thread].tid, 50);
+    assert_int_equal(finding.lock_holder->line.samples, 30);
+    end(&made);
+    held = 29; /* too few to say */
+    finding = only_advice(&made, &waiting.shape);
+    assert_null(finding.lock_holder);
+    end(&made);
+}
+
 static void rule_lock_wait_just_does_not_fire(void **state)
 {
     (void)state;
@@ -375,6 +421,7 @@ int main(void)
         cmocka_unit_test(rule_gil_wait_just_does_not_fire),
         cmocka_unit_test(rule_gil_wait_beside_a_larger_one),
         cmocka_unit_test(rule_lock_wait_fires),
+        cmocka_unit_test(test_the_holder_of_a_lock_is_named),
         cmocka_unit_test(rule_lock_wait_just_does_not_fire),
         cmocka_unit_test(rule_lock_wait_beside_a_larger_one),
         cmocka_unit_test(rule_thread_wait_fires),

@@ -139,18 +139,22 @@ static void waits_are_distinguished(void **state)
         total_of(made, stack_of(made, 4, NULL, NULL), SS_STATE_UNINTERRUPTIBLE, SS_WAIT_FILE, 8));
     put(made, total_of(made, stack_of(made, 5, NULL, NULL), SS_STATE_SLEEPING, SS_WAIT_SOCKET, 16));
     put(made, total_of(made, stack_of(made, 6, NULL, NULL), SS_STATE_SLEEPING, SS_WAIT_TIMER, 32));
+    put(made,
+        total_of(made, stack_of(made, 8, "/usr/lib/python3.11/socketserver.py", "get_request"),
+                 SS_STATE_SLEEPING, SS_WAIT_POLL, 128));
     struct ss_model_total gil =
         total_of(made, stack_of(made, 7, NULL, NULL), SS_STATE_SLEEPING, SS_WAIT_UNKNOWN, 64);
     gil.gil = SS_GIL_WAITED;
     put(made, gil);
     find(made, false);
-    assert_int_equal(made->waits.samples, 127);
+    assert_int_equal(made->waits.samples, 255);
     assert_int_equal(samples_of(made, SS_WAITS_LOCK), 1);
     assert_int_equal(samples_of(made, SS_WAITS_THREAD), 2);
     assert_int_equal(samples_of(made, SS_WAITS_PROCESS), 4);
     assert_int_equal(samples_of(made, SS_WAITS_DISK), 8);
     assert_int_equal(samples_of(made, SS_WAITS_NETWORK), 16);
     assert_int_equal(samples_of(made, SS_WAITS_SLEEP), 32);
+    assert_int_equal(samples_of(made, SS_WAITS_CLIENTS), 128);
     assert_int_equal(samples_of(made, SS_WAITS_GIL), 64);
     const struct ss_model_frame *frame =
         &made->model.frames.data[made->waits.groups[SS_WAITS_SLEEP].line.frame];
@@ -267,7 +271,8 @@ static void a_rule_claims_the_share_of_its_samples(void **state)
     put(made, total_of(made, stack, SS_STATE_SLEEPING, SS_WAIT_SOCKET, 29));
     put(made, total_of(made, stack, SS_STATE_ON_CPU, SS_WAIT_UNKNOWN, 91));
     find(made, false);
-    struct ss_training_facts facts = {.waits = made->waits, .spread_ns = STEP_NS};
+    struct ss_training_facts facts = {
+        .waits = made->waits, .steps = &made->steps, .spread_ns = STEP_NS};
     struct ss_finding finding = {0};
     assert_true(ss_rule_sleep(&facts, &finding));
     assert_int_equal(finding.cost_ns, STEP_NS / 4);
@@ -289,7 +294,8 @@ static void the_rule_on_the_gil_names_the_holder(void **state)
     put_span(made, made->main, stack, false, 0, 49);
     put_span(made, made->worker, stack_of(made, 9, NULL, NULL), true, 0, 39);
     find(made, false);
-    struct ss_training_facts facts = {.waits = made->waits, .spread_ns = STEP_NS};
+    struct ss_training_facts facts = {
+        .waits = made->waits, .steps = &made->steps, .spread_ns = STEP_NS};
     struct ss_finding finding = {0};
     assert_true(ss_rule_gil_wait(&facts, &finding));
     assert_int_equal(finding.cost_ns, STEP_NS);

@@ -161,7 +161,8 @@ static inline void put_workers(struct made *made, const struct shape *shape)
     ss_model_add_total(&made->model, &total);
 }
 
-/* Below PyTorch's loader: collating, and a wait under a progress bar around it. */
+/* Below PyTorch's loader: collating, and, under a progress bar around it, a wait and a tensor that
+ * is received. */
 static inline void put_loader_samples(struct made *made, const struct shape *shape)
 {
     static const char torch[] = "/site-packages/torch/utils/data/";
@@ -175,6 +176,9 @@ static inline void put_loader_samples(struct made *made, const struct shape *sha
     snprintf(file, sizeof file, "%sdataloader.py", torch);
     stack = call(made, stack, file, 1, SS_ORIGIN_PACKAGE);
     add_total(made, stack, "data", SS_STATE_SLEEPING, 50);
+    stack = call(made, stack, "/site-packages/torch/multiprocessing/reductions.py", 1,
+                 SS_ORIGIN_PACKAGE);
+    add_total(made, stack, "data", SS_STATE_SLEEPING, shape->receives);
 }
 
 static inline void put_samples(struct made *made, const struct shape *shape)
@@ -421,6 +425,7 @@ static inline void put_facts(struct made *made, const struct shape *shape)
         add_fact(made, "dataloader.workers", shape->workers);
         add_fact(made, "dataloader.batch_size", 16);
         add_fact(made, "dataloader.batch_bytes", shape->batch_bytes);
+        add_fact(made, "dataloader.batch_tensors", shape->batch_tensors);
     }
 }
 

@@ -25,7 +25,7 @@ struct shape {
      * in no phase. */
     uint64_t data_us, prepare_us, forward_us, backward_us, optimizer_us, rest_us;
     int64_t workers, threads, cores, cuda;
-    int64_t batch_bytes;
+    int64_t batch_bytes, batch_tensors;
     double cpu_busy;            /* percent of one core; < 0: not recorded */
     double cpu_own;             /* the same, of the process itself; 0: not recorded */
     double cpu_limit, cpu_used; /* of its container; 0: none */
@@ -71,7 +71,7 @@ struct shape {
     uint64_t direct_forward,
         metrics; /* operators in no phase: of a forward(), of another function */
     uint64_t computing, runnable, prepares, torch_other, logs, prints, reading, collecting,
-        collates, saves, writes;
+        collates, receives, saves, writes;
     const struct shape *other; /* of a second trainer, process 142; NULL: none */
     /* Adds rows of its own after those of the shape; NULL: none. */
     void (*more)(struct made *made, const struct shape *shape);

@@ -11,7 +11,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,6 +47,20 @@ static void reads_are_distinguished_by_descriptor(void **state)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         close(others[i]);
     }
+}
+
+static void a_named_pipe_is_a_pipe(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/ss-wait-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/fifo", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_int_equal(of_read(fd), SS_TASK_WAIT_PIPE);
+    close(fd);
+    unlink(path);
+    rmdir(folder);
 }
 
 static void calls_are_classified(void **state)
@@ -117,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_are_distinguished_by_descriptor),
+        cmocka_unit_test(a_named_pipe_is_a_pipe),
         cmocka_unit_test(calls_are_classified),
         cmocka_unit_test(a_thread_that_reads_a_pipe),
     };

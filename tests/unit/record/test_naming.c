@@ -6,6 +6,7 @@
 /* cmocka wants the four above first */
 #include <cmocka.h>
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,28 @@ static void touch(const char *folder, const char *name)
     fclose(file);
 }
 
+static void check_whole(const char *file, const char *wanted)
+{
+    char whole[PATH_MAX];
+    struct ss_strview found = ss_whole_file(getpid(), ss_strview_of(file), whole);
+    assert_true(ss_strview_equal(found, ss_strview_of(wanted)));
+}
+
+/* Of a program that was started by a relative path. `folder` has an __init__.py. */
+static void check_whole_files(const char *folder)
+{
+    char before[PATH_MAX], wanted[PATH_MAX];
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(folder), 0);
+    snprintf(wanted, sizeof wanted, "%s/__init__.py", folder);
+    check_whole("__init__.py", wanted);
+    check_whole("none.py", "none.py");
+    check_whole("<string>", "<string>");
+    check_whole("/there/train.py", "/there/train.py");
+    check_whole("", "");
+    assert_int_equal(chdir(before), 0);
+}
+
 static void short_names_begin_at_the_package(void **state)
 {
     (void)state;
@@ -204,6 +227,7 @@ static void short_names_begin_at_the_package(void **state)
     assert_int_equal(ss_short_file_offset(getpid(), "train.py"), 0);
     assert_int_equal(ss_short_file_offset(getpid(), ""), 0);
     assert_int_equal(ss_short_file_offset(getpid(), "/"), 1);
+    check_whole_files(inner);
     char file[300];
     snprintf(file, sizeof file, "%s/__init__.py", inner);
     unlink(file);
