@@ -200,14 +200,12 @@ static void finish_unit(struct ss_detail_filter *filter, const struct ss_detail_
     if (unit->detail != SS_DETAIL_SUMS) {
         ss_detail_budget_spend(filter->budget, unit->detail, unit->events);
         process_until(filter, unit, unit->end_ns);
-        ss_detail_waits_forget(filter, unit->end_ns);
+        ss_detail_waits_close(filter, unit);
         return;
     }
     ss_detail_waits_open(filter, unit);
     process_until(filter, unit, unit->end_ns);
-    ss_detail_waits_gap(filter, unit->end_ns);
-    filter->busy_ns = unit->end_ns;
-    ss_detail_waits_forget(filter, unit->end_ns);
+    ss_detail_waits_close(filter, unit);
     add_to_interval(filter, unit);
 }
 
@@ -385,6 +383,9 @@ static void on_event(void *context, const struct ss_annot_event *event)
     case SS_ANNOT_STEPS_END:
         on_step(filter, event);
         break;
+    case SS_ANNOT_PHASE:
+        ss_detail_waits_phase(filter, event->time_ns);
+        break;
     case SS_ANNOT_ASYNC_BEGIN:
         ss_detail_waits_begin(filter, event);
         break;
@@ -480,6 +481,7 @@ void ss_detail_filter_free(struct ss_detail_filter *filter)
     ss_vec_fini(&filter->units);
     ss_vec_fini(&filter->changes);
     ss_vec_fini(&filter->collectives);
+    ss_vec_fini(&filter->phases);
     ss_detail_sums_fini(&filter->sums);
     ss_free(filter);
 }

@@ -55,9 +55,12 @@ struct ss_detail_filter {
     struct ss_vec_of(struct ss_detail_lane) lanes;
     struct ss_vec_of(struct ss_detail_unit) units; /* the last one is open */
     struct ss_vec_of(struct ss_detail_collective) collectives;
-    size_t next_collective; /* those before it end before the current gap */
-    uint64_t busy_ns;       /* until when the main thread is in operators, so far */
-    uint32_t step_lane;     /* of the thread that marks steps */
+    size_t next_collective;            /* those before it end before the current gap */
+    uint64_t busy_ns;                  /* until when the main thread is in operators, so far */
+    struct ss_vec_of(uint64_t) phases; /* their begins */
+    uint64_t long_wait_ns;             /* shorter ones are written together: */
+    uint64_t short_ns, short_end_ns;
+    uint32_t step_lane; /* of the thread that marks steps */
     size_t held;
     /* Until steps are thinned: events of detail so far, those that were spent, those before the
      * last edge, and its time. */
@@ -77,7 +80,8 @@ void ss_detail_waits_end(struct ss_detail_filter *filter, const struct ss_annot_
 void ss_detail_waits_open(struct ss_detail_filter *filter, const struct ss_detail_unit *unit);
 /* It was in no operator from `busy_ns` until `until_ns`. */
 void ss_detail_waits_gap(struct ss_detail_filter *filter, uint64_t until_ns);
-/* Forgets collectives that ended before `before_ns`. */
-void ss_detail_waits_forget(struct ss_detail_filter *filter, uint64_t before_ns);
+void ss_detail_waits_phase(struct ss_detail_filter *filter, uint64_t time_ns);
+/* No operators of the unit follow; also of a unit in full. */
+void ss_detail_waits_close(struct ss_detail_filter *filter, const struct ss_detail_unit *unit);
 
 #endif

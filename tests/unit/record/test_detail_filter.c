@@ -371,6 +371,38 @@ static void waits_for_collectives_stay(void **state)
     end(&fixture);
 }
 
+/* Of a step of 640 ms, waits of less than 20 ms are one for each phase. */
+static void short_waits_are_one_for_each_phase(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture);
+    uint32_t add = put_name(&fixture, "add", 0, SS_EVENT_TYPE_NONE);
+    uint32_t reduce = put_name(&fixture, "gloo:all_reduce", 0, SS_EVENT_TYPE_collective);
+    struct ss_annot_event collective = {.kind = SS_ANNOT_ASYNC_BEGIN,
+                                        .time_ns = 100 * MS,
+                                        .id = 3,
+                                        .domain = TORCH,
+                                        .name = reduce};
+    use_up(&fixture);
+    step(&fixture, 100);
+    fixture.sink.event(fixture.sink.context, &collective);
+    for (uint64_t i = 0; i < 4; i++) { /* gaps of 5 ms; a phase begins in the third */
+        range(&fixture, add, 105 + 50 * i, 150 + 50 * i);
+        if (i == 2) {
+            put(&fixture, SS_ANNOT_PHASE, 202, 0, add, MAIN_TID);
+        }
+    }
+    range(&fixture, add, 400, 700); /* after 100 ms */
+    collective.kind = SS_ANNOT_ASYNC_END, collective.time_ns = 703 * MS;
+    fixture.sink.event(fixture.sink.context, &collective);
+    step(&fixture, 740);
+    ss_detail_filter_drained(fixture.filter, 800 * MS);
+    has(&fixture, "100 sums\nwaits 190-202\nwaits 247-255\nwaits 300-400\nwaits 700-703\n");
+    leave(&fixture, 801);
+    end(&fixture);
+}
+
 /* A program without steps: slices of a second; modules, of which there are few, stay. */
 static void a_program_without_steps_has_slices(void **state)
 {
@@ -459,6 +491,7 @@ int main(void)
         cmocka_unit_test(ranges_across_steps_are_whole),
         cmocka_unit_test(a_huge_step_becomes_sums_while_it_lasts),
         cmocka_unit_test(waits_for_collectives_stay),
+        cmocka_unit_test(short_waits_are_one_for_each_phase),
         cmocka_unit_test(a_program_without_steps_has_slices),
         cmocka_unit_test(a_stopped_filter_passes_all),
         cmocka_unit_test(steps_are_known_by_their_time),
