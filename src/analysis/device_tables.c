@@ -499,6 +499,20 @@ static void name_table(unsigned types, struct ss_table *table)
     }
 }
 
+/* Of a recording whose other steps are in sums, which have no work of devices. */
+static void add_steps_note(const struct ss_step_summary *training,
+                           const struct ss_steady_time *steady, struct ss_table *table)
+{
+    if (training != NULL && training->summed > 0) {
+        struct ss_sentence *note = ss_table_add_note(table, SS_NOTE_ASIDE);
+        ss_sentence_add(note, "recorded in ");
+        ss_sentence_add_count(note, steady->recorded);
+        ss_sentence_add(note, " of ");
+        ss_sentence_add_count(note, steady->all);
+        ss_sentence_add(note, " steps (record --full records all)");
+    }
+}
+
 void ss_work_table(const struct ss_selection *selection, const struct ss_step_summary *training,
                    const struct ss_work_options *options, struct ss_table *table)
 {
@@ -523,6 +537,7 @@ void ss_work_table(const struct ss_selection *selection, const struct ss_step_su
     sum_steady(&building, &steady);
     put_rows(&building, training, &steady, table);
     table->whole_ns = building.total_ns;
+    add_steps_note(training, &steady, table);
     ss_steady_time_fini(&steady);
     ss_free(building.row_of);
     ss_vec_fini(&building.instances);

@@ -8,6 +8,7 @@
 #include "analysis/distribution.h"
 #include "analysis/owner_cells.h"
 #include "analysis/range_rows.h"
+#include "analysis/recorded_steps.h"
 #include "base/intern.h"
 #include "base/strbuf.h"
 
@@ -212,6 +213,11 @@ void ss_ranges_table(const struct ss_selection *selection, const struct ss_range
         ss_sentence_add(ss_table_add_note(table, SS_NOTE_ASIDE),
                         "* some began before the recording or ended after it: they are longer "
                         "than shown");
+    }
+    if (ss_model_has_summed_steps(selection->model)) {
+        ss_sentence_add(ss_table_add_note(table, SS_NOTE_ASIDE),
+                        "operators, modules and calls of devices are those of the steps in full: "
+                        "--by op and --by module count those of all steps");
     }
     ss_range_rows_fini(&all);
 }

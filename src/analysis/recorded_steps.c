@@ -89,3 +89,16 @@ bool ss_recorded_steps_lost_some(const struct ss_recorded_steps *recorded, uint3
 {
     return recorded->summaries[process].lost_some && !recorded->summaries[process].has_whole;
 }
+
+bool ss_model_has_summed_steps(const struct ss_model *model)
+{
+    uint32_t name = ss_intern_find(&model->strings, ss_counter_detail_recorded,
+                                   sizeof ss_counter_detail_recorded - 1);
+    for (size_t i = 0; i < model->values.count && name != 0; i++) {
+        const struct ss_model_value *value = &model->values.data[i];
+        if (model->tracks.data[value->track].name == name && ss_model_real(value) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -41,4 +41,7 @@ bool ss_recorded_steps_counts(struct ss_recorded_steps *recorded, uint32_t proce
 /* Every recorded step lost operators: there are more than are counted. */
 bool ss_recorded_steps_lost_some(const struct ss_recorded_steps *recorded, uint32_t process);
 
+/* Whether any process has steps in sums. */
+bool ss_model_has_summed_steps(const struct ss_model *model);
+
 #endif

@@ -121,7 +121,8 @@ static double jitter(struct ss_detail_steps *steps)
 
 enum ss_detail ss_detail_plan(struct ss_detail_steps *steps, const struct ss_detail_budget *budget)
 {
-    if (!ss_detail_budget_thins(budget)) {
+    bool has_limit = budget->max_bytes > 0 || is_disk_low(budget);
+    if (!ss_detail_budget_thins(budget) || !has_limit) {
         return SS_DETAIL_FULL;
     }
     if (steps->window_steps > 0 && has_room(budget)) {

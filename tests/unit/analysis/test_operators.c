@@ -12,6 +12,7 @@
 #include "../model_builder.h"
 #include "analysis/modules.h"
 #include "analysis/operators.h"
+#include "analysis/ranges.h"
 #include "base/shared_names.h"
 
 /* A training in memory: one process, its main thread and one of autograd. */
@@ -557,6 +558,24 @@ static void test_sums_count_for_steps_that_are_not_in_full(void **state)
     end(&made);
 }
 
+/* A table of what is in the file only, says so. */
+static void test_ranges_are_those_in_full(void **state)
+{
+    (void)state;
+    static const struct ss_ranges_options options = {0};
+    struct made made;
+    make_sums(&made);
+    ss_ranges_table(&made.selection, &options, &made.table);
+    assert_int_equal(made.table.notes.count, 1);
+    end(&made);
+    begin(&made);
+    op(&made, 0, "mm", 100, 110);
+    sum_up(&made);
+    ss_ranges_table(&made.selection, &options, &made.table);
+    assert_int_equal(made.table.notes.count, 0);
+    end(&made);
+}
+
 static void test_sums_fit_no_thread_and_no_phase(void **state)
 {
     (void)state;
@@ -585,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_without_numbers_there_is_no_backward),
         cmocka_unit_test(test_sums_count_for_steps_that_are_not_in_full),
         cmocka_unit_test(test_sums_fit_no_thread_and_no_phase),
+        cmocka_unit_test(test_ranges_are_those_in_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

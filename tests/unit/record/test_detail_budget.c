@@ -164,6 +164,9 @@ static void a_disk_near_its_reserve_gets_no_detail(void **state)
     run.free_bytes = (1 << 20) + (1 << 16);
     update(&run);
     assert_int_equal(step(&run, SECOND_NS), SS_DETAIL_SUMS);
+    run.free_bytes = 2 << 20; /* another program made room */
+    update(&run);
+    assert_int_equal(step(&run, SECOND_NS), SS_DETAIL_FULL);
 }
 
 int main(void)
