@@ -10,6 +10,7 @@
 #define SS_BASE_ALLOC_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define SS_NEVER_NULL __attribute__((returns_nonnull))
 
@@ -24,5 +25,11 @@ SS_NEVER_NULL char *ss_strndup(const char *text, size_t length);
  */
 void ss_alloc_return_blocks(void);
 void ss_free(void *memory); /* NULL is fine */
+
+/* Bytes in large blocks, which tables and arenas consist of: allocated less freed. Of the calling
+ * thread only differences are meaningful, because it may free what another thread allocated. Blocks
+ * of libraries count when they are freed here, so that a sum may be negative. */
+int64_t ss_alloc_thread_bytes(void);
+int64_t ss_alloc_process_bytes(void);
 
 #endif

@@ -175,9 +175,13 @@ static enum ss_status load_and_write(const struct ss_arguments *arguments,
 }
 
 /* Another tool's file has no packets of ours: it is written from the model. */
-static enum ss_status convert_import(const char *input, const char *output, struct ss_error *err)
+static enum ss_status convert_import(const struct ss_model_load *limits, const char *input,
+                                     const char *output, struct ss_error *err)
 {
-    struct ss_model_load load = {.size = sizeof load, .keep_samples = true};
+    struct ss_model_load load = {.size = sizeof load,
+                                 .keep_samples = true,
+                                 .max_memory_bytes = limits->max_memory_bytes,
+                                 .machine_bytes = limits->machine_bytes};
     struct ss_model model;
     ss_model_init(&model);
     enum ss_status status = ss_model_add_input(&model, input, &load, err);
@@ -199,7 +203,7 @@ static bool is_import(const char *path)
 }
 
 /* Rewrites packet by packet, not through the model: only the form of the samples changes. */
-static enum ss_status rewrite_file(const struct ss_format_row *format, const char *input,
+static enum ss_status rewrite_file(const struct request *request, const char *input,
                                    const char *output, int64_t shift_ns, uint64_t *bytes,
                                    struct ss_error *err)
 {
@@ -211,8 +215,8 @@ static enum ss_status rewrite_file(const struct ss_format_row *format, const cha
     enum ss_status status = ss_output_target_open(output, SS_OUTPUT_FOLLOW_LINK, &place, err);
     if (status == SS_OK) {
         ss_output_target_close(&place);
-        status = is_import(input) ? convert_import(input, part.data, err)
-                                  : format->rewrite(input, part.data, shift_ns, err);
+        status = is_import(input) ? convert_import(&request->reading.load, input, part.data, err)
+                                  : request->format->rewrite(input, part.data, shift_ns, err);
     }
     struct stat written = {0};
     if (status == SS_OK && (stat(part.data, &written) != 0 || rename(part.data, output) != 0)) {
@@ -242,19 +246,18 @@ struct folder_export {
     int deepest;     /* of folders in folders: those of a run */
 };
 
-static enum ss_status rewrite_entries(const struct ss_format_row *format, const char *input,
+static enum ss_status rewrite_entries(const struct request *request, const char *input,
                                       const char *output, int depth, struct folder_export *done,
                                       struct ss_error *err);
 
-static enum ss_status rewrite_entry(const struct ss_format_row *format, const char *in,
-                                    const char *out, int depth, struct folder_export *done,
-                                    struct ss_error *err)
+static enum ss_status rewrite_entry(const struct request *request, const char *in, const char *out,
+                                    int depth, struct folder_export *done, struct ss_error *err)
 {
     struct stat info;
     uint64_t bytes = 0;
     bool is_known = lstat(in, &info) == 0;
     if (is_known && S_ISDIR(info.st_mode)) {
-        return depth < done->deepest ? rewrite_entries(format, in, out, depth + 1, done, err)
+        return depth < done->deepest ? rewrite_entries(request, in, out, depth + 1, done, err)
                                      : SS_OK;
     }
     bool is_trace = ss_importer_of_file(in) == &ss_importer_trace;
@@ -266,7 +269,7 @@ static enum ss_status rewrite_entry(const struct ss_format_row *format, const ch
     if (is_trace) {
         ss_importer_trace.read_first_time(&done->axis, in, &first);
     }
-    enum ss_status status = rewrite_file(format, in, out, first.shift_ns, &bytes, err);
+    enum ss_status status = rewrite_file(request, in, out, first.shift_ns, &bytes, err);
     done->written++;
     done->bytes += bytes;
     return status;
@@ -283,7 +286,7 @@ static bool has_traces(const char *folder, struct dirent *const *entries, int co
     return has_any;
 }
 
-static enum ss_status rewrite_entries(const struct ss_format_row *format, const char *input,
+static enum ss_status rewrite_entries(const struct request *request, const char *input,
                                       const char *output, int depth, struct folder_export *done,
                                       struct ss_error *err)
 {
@@ -301,7 +304,7 @@ static enum ss_status rewrite_entries(const struct ss_format_row *format, const 
         if (status == SS_OK && entries[i]->d_name[0] != '.') {
             char *in = path_in(input, entries[i]->d_name);
             char *out = path_in(output, entries[i]->d_name);
-            status = rewrite_entry(format, in, out, depth, done, err);
+            status = rewrite_entry(request, in, out, depth, done, err);
             ss_free(in);
             ss_free(out);
         }
@@ -323,11 +326,11 @@ static int depth_of_run(const char *folder)
 /* Rewrites each trace of a folder to a file of the same name, on the time axis of the first: pids
  * of several machines in one file would be one process each for a viewer. */
 static enum ss_status rewrite_folder(const char *input, const char *output,
-                                     const struct ss_format_row *format, struct ss_error *err)
+                                     const struct request *request, struct ss_error *err)
 {
     struct folder_export done = {.deepest = depth_of_run(input)};
     ss_model_init(&done.axis);
-    enum ss_status status = rewrite_entries(format, input, output, 0, &done, err);
+    enum ss_status status = rewrite_entries(request, input, output, 0, &done, err);
     ss_model_fini(&done.axis);
     if (status == SS_OK && done.written == 0) {
         rmdir(output);
@@ -336,7 +339,7 @@ static enum ss_status rewrite_folder(const char *input, const char *output,
     if (status == SS_OK) {
         char where[MAX_PATH_BYTES];
         snprintf(where, sizeof where, "%u files into %s", done.written, output);
-        print_written(where, format, done.bytes);
+        print_written(where, request->format, done.bytes);
     }
     if (done.skipped > 0 && done.deepest == 0) {
         fprintf(ss_stderr(), "stepscope export: skipped %u files that are not traces\n",
@@ -356,9 +359,9 @@ static enum ss_status rewrite(const char *input, const struct request *request,
     uint64_t bytes = 0;
     enum ss_status status;
     if (is_folder) {
-        status = rewrite_folder(input, output, request->format, err);
+        status = rewrite_folder(input, output, request, err);
     } else {
-        status = rewrite_file(request->format, input, output, 0, &bytes, err);
+        status = rewrite_file(request, input, output, 0, &bytes, err);
     }
     if (status == SS_OK && !is_folder) {
         print_written(output, request->format, bytes);

@@ -8,6 +8,7 @@
 #include "cli/info_facts.h"
 #include "cli/info_model.h"
 #include "cli/info_views.h"
+#include "cli/reading.h"
 
 static const char *const formats[] = {"text", "json", NULL};
 enum { FORMAT_TEXT, FORMAT_JSON };
@@ -30,6 +31,9 @@ static int print_model(const struct ss_arguments *arguments, const char *path, i
     struct ss_model_load load = {.size = sizeof load, .sample_phases = true};
     struct ss_error err = {0};
     int exit_code = 0;
+    if (!ss_reading_parse_memory(arguments, &load)) {
+        return ss_status_exit_code(SS_E_USAGE);
+    }
     ss_model_init(&model);
     if (ss_model_add_input(&model, path, &load, &err) != SS_OK) {
         exit_code = ss_cli_error(arguments, &err);
@@ -109,6 +113,7 @@ static int run(const struct ss_arguments *arguments)
 static const struct ss_option options[] = {
     {.long_name = "format", .argument = "FORMAT", .help = "text (the default) or json"},
     {.long_name = "all", .help = "show every process, thread and event"},
+    SS_READING_MEMORY_OPTION,
     {.long_name = "check", .help = "exit with 1 unless every file is complete"},
     {0}};
 

@@ -7,15 +7,9 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "unwind/cpython_layout.h"
 
-enum {
-    OLDEST_MINOR = 8,
-    NEWEST_MINOR = 14,
-    NAMED_PYTHONS = 8,
-    NAMED_PROCESSES = 3,
-    LOW_DISK_MIB = 1024,
-    NO_DISK_MIB = 16
-};
+enum { NAMED_PYTHONS = 8, NAMED_PROCESSES = 3, LOW_DISK_MIB = 1024, NO_DISK_MIB = 16 };
 
 static void say(struct ss_check *finding, const char *name, enum ss_check_result verdict,
                 const char *format, ...) SS_PRINTF(4, 5);
@@ -83,9 +77,23 @@ static bool is_listed_before(const struct ss_python_installs *list, size_t index
     return false;
 }
 
+/* What the sampler has a layout for. */
 static bool is_readable(const struct ss_python_install *python)
 {
-    return python->major == 3 && python->minor >= OLDEST_MINOR && python->minor <= NEWEST_MINOR;
+    return ss_cpython_layout_next(NULL, (uint16_t)(python->major << 8 | python->minor)) != NULL;
+}
+
+/* "3.8 to 3.14" */
+static const char *readable_versions(char text[32])
+{
+    uint16_t oldest = UINT16_MAX, newest = 0;
+    const struct ss_cpython_layout *layout = NULL;
+    while ((layout = ss_cpython_layout_next(layout, 0)) != NULL) {
+        oldest = layout->version < oldest ? layout->version : oldest;
+        newest = layout->version > newest ? layout->version : newest;
+    }
+    snprintf(text, 32, "%d.%d to %d.%d", oldest >> 8, oldest & 0xff, newest >> 8, newest & 0xff);
+    return text;
 }
 
 static void list_pythons(const struct ss_python_installs *list, bool readable,
@@ -117,6 +125,7 @@ void ss_check_python(const struct ss_python_installs *installed,
                      const struct ss_python_installs *running, struct ss_check *finding)
 {
     struct ss_strbuf readable, other, processes;
+    char versions[32];
     ss_strbuf_init(&readable, 160);
     ss_strbuf_init(&other, 96);
     ss_strbuf_init(&processes, 160);
@@ -124,10 +133,11 @@ void ss_check_python(const struct ss_python_installs *installed,
     list_pythons(installed, false, &other);
     list_pythons(running, true, &processes);
     bool any = readable.length > 0 || processes.length > 0;
-    say(finding, "python", any ? SS_CHECK_OK : SS_CHECK_LIMITED, "%s%s%s%s%s%s",
-        readable.length > 0 ? "CPython " : "no CPython 3.8 to 3.14 found", readable.data,
-        processes.length > 0 ? "; running: " : "", processes.data,
-        other.length > 0 ? "; cannot be recorded: " : "", other.data);
+    say(finding, "python", any ? SS_CHECK_OK : SS_CHECK_LIMITED, "%s%s%s%s%s%s%s",
+        readable.length > 0 ? "CPython " : "no CPython ",
+        readable.length > 0 ? readable.data : readable_versions(versions),
+        readable.length > 0 ? "" : " found", processes.length > 0 ? "; running: " : "",
+        processes.data, other.length > 0 ? "; cannot be recorded: " : "", other.data);
     if (!any) {
         fix(finding, "install one, or put its folder into PATH; a program that brings its own "
                      "interpreter can be recorded anyway");

@@ -256,6 +256,16 @@ static void print_table(struct ss_text_table *table, const char *title,
     ss_text_table_fini(table);
 }
 
+/* By process. The caller frees the list. */
+static size_t *count_threads(const struct ss_model *model)
+{
+    size_t *counts = ss_alloc_zero(model->processes.count, sizeof *counts);
+    for (size_t i = 1; i < model->threads.count; i++) {
+        counts[model->threads.data[i].process]++;
+    }
+    return counts;
+}
+
 static void print_processes(const struct ss_model *model,
                             const struct ss_info_text_options *options,
                             const struct ss_info_style *style)
@@ -269,12 +279,9 @@ static void print_processes(const struct ss_model *model,
         return;
     }
     ss_text_table_init(&table, columns, 4);
+    size_t *threads = count_threads(model);
     for (uint32_t i = 1; i < model->processes.count; i++) {
         const struct ss_model_process *process = &model->processes.data[i];
-        size_t threads = 0;
-        for (size_t j = 1; j < model->threads.count; j++) {
-            threads += model->threads.data[j].process == i;
-        }
         ss_text_table_add_row(&table, NULL);
         if (process->pid >= 0) {
             ss_text_table_putf(&table, 0, NULL, "%d", process->pid);
@@ -284,11 +291,22 @@ static void print_processes(const struct ss_model *model,
         } else if (process->has_rank) {
             ss_text_table_putf(&table, 1, NULL, "%u", process->rank);
         }
-        ss_text_table_putf(&table, 2, NULL, "%zu", threads);
+        ss_text_table_putf(&table, 2, NULL, "%zu", threads[i]);
         uint32_t name = process->name != 0 ? process->name : process->cmdline;
         ss_text_table_put(&table, 3, ss_intern_get(&model->strings, name), NULL);
     }
+    ss_free(threads);
     print_table(&table, "Processes", options, style);
+}
+
+/* By device. The caller frees the list. */
+static size_t *count_streams(const struct ss_model *model)
+{
+    size_t *counts = ss_alloc_zero(model->devices.count, sizeof *counts);
+    for (size_t i = 1; i < model->streams.count; i++) {
+        counts[model->streams.data[i].device]++;
+    }
+    return counts;
 }
 
 static void print_devices(const struct ss_model *model, const struct ss_info_text_options *options,
@@ -303,23 +321,21 @@ static void print_devices(const struct ss_model *model, const struct ss_info_tex
         return;
     }
     ss_text_table_init(&table, columns, 4);
+    size_t *streams = count_streams(model);
     for (uint32_t i = 1; i < model->devices.count; i++) {
         const struct ss_model_device *device = &model->devices.data[i];
-        size_t streams = 0;
-        for (size_t j = 1; j < model->streams.count; j++) {
-            streams += model->streams.data[j].device == i;
-        }
         ss_text_table_add_row(&table, NULL);
         if (device->number >= 0) {
             ss_text_table_putf(&table, 0, NULL, "%d", device->number);
         }
-        ss_text_table_putf(&table, 1, NULL, "%zu", streams);
+        ss_text_table_putf(&table, 1, NULL, "%zu", streams[i]);
         if (device->memory_bytes > 0) {
             ss_text_table_putf(&table, 2, NULL, "%.1f GiB",
                                (double)device->memory_bytes / 1073741824.0);
         }
         ss_text_table_put(&table, 3, ss_intern_get(&model->strings, device->model), NULL);
     }
+    ss_free(streams);
     print_table(&table, "Devices", options, style);
 }
 

@@ -13,6 +13,7 @@
 #include "base/terminal.h"
 #include "cli/progress.h"
 #include "cli/recordings.h"
+#include "platform/memory_limit.h"
 #include "view/report.h"
 
 static bool parse_idle(const struct ss_arguments *arguments, enum ss_idle_policy fallback,
@@ -71,6 +72,12 @@ static bool parse_steps(const struct ss_arguments *arguments, struct ss_model_lo
     return true;
 }
 
+bool ss_reading_parse_memory(const struct ss_arguments *arguments, struct ss_model_load *load)
+{
+    load->machine_bytes = ss_memory_limit_bytes() / 8 * 7; /* the system and others need some */
+    return ss_arguments_get_bytes(arguments, "max-memory", 0, &load->max_memory_bytes);
+}
+
 bool ss_reading_parse_filters(const struct ss_arguments *arguments, const char *end_option,
                               enum ss_idle_policy idle, struct ss_reading *reading)
 {
@@ -91,7 +98,8 @@ bool ss_reading_parse_filters(const struct ss_arguments *arguments, const char *
         ss_arguments_has(arguments, "from") || ss_arguments_has(arguments, end_option);
     reading->load.from_ns = (uint64_t)(from_s * 1e9);
     reading->load.to_ns = (uint64_t)(to_s * 1e9);
-    if (!parse_steps(arguments, &reading->load)) {
+    if (!parse_steps(arguments, &reading->load) ||
+        !ss_reading_parse_memory(arguments, &reading->load)) {
         return false;
     }
     reading->selection.size = sizeof reading->selection;

@@ -39,11 +39,21 @@
          NULL,    false},                                                                           \
         {NULL, 'i', NULL, "the same as --idle all", NULL, false},                                   \
         {"gil", 'g', NULL, "only samples that hold the GIL", NULL, false},                          \
+        SS_READING_MEMORY_OPTION,                                                                   \
         {"file",  0,     "INPUT", "the same as INPUT, accepted for compatibility with itwinai",     \
          "Input", false, true},                                                                     \
     {                                                                                               \
         "strict", 0, NULL, "fail on an unreadable line, and on an unexpected file in a folder",     \
             NULL, false                                                                             \
+    }
+
+/* Also of commands without the filters: ss_reading_parse_memory requires it. */
+#define SS_READING_MEMORY_OPTION                                                                   \
+    {                                                                                              \
+        "max-memory", 0, "SIZE",                                                                   \
+            "refuse inputs that need more memory, such as 4G (default: 256M and 128 times the "    \
+            "size of a file, at most what the machine or container has)",                          \
+            "Input", false, false                                                                  \
     }
 
 #define SS_READING_FRAME_OPTIONS                                                                   \
@@ -71,6 +81,8 @@ struct ss_reading {
     bool is_again; /* the name of the newest recording is printed already */
 };
 
+/* The limits of what inputs may cost. False: a usage error was printed. */
+bool ss_reading_parse_memory(const struct ss_arguments *arguments, struct ss_model_load *load);
 /* The filter options alone, for commands without the frame options. */
 bool ss_reading_parse_filters(const struct ss_arguments *arguments, const char *end_option,
                               enum ss_idle_policy idle, struct ss_reading *reading);

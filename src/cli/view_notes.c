@@ -51,13 +51,14 @@ static enum ss_status read_file(const char *path, struct ss_strbuf *text, bool *
                                 struct ss_error *err)
 {
     char buffer[16384];
-    ssize_t got;
+    ssize_t got = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     *exists = fd >= 0 || errno != ENOENT;
     if (fd < 0) {
         return *exists ? ss_fail_errno(err, errno, "cannot read the notes in %s", path) : SS_OK;
     }
-    while ((got = read(fd, buffer, sizeof buffer)) > 0) {
+    /* A file that exceeds the limit holds no notes, however long it is. */
+    while (!text->overflow && (got = read(fd, buffer, sizeof buffer)) > 0) {
         ss_strbuf_append(text, buffer, (size_t)got);
     }
     int failed = got < 0 ? errno : 0;
@@ -72,7 +73,8 @@ static enum ss_status load(struct ss_view_notes *notes, struct ss_error *err)
     ss_strbuf_init(&text, MOST_FILE_BYTES);
     enum ss_status status = read_file(notes->path, &text, &exists, err);
     if (status == SS_OK && exists) {
-        json_t *root = json_loadb(text.data, text.length, JSON_REJECT_DUPLICATES, NULL);
+        json_t *root =
+            text.overflow ? NULL : json_loadb(text.data, text.length, JSON_REJECT_DUPLICATES, NULL);
         const char *format = json_string_value(json_object_get(root, "format"));
         json_t *list = json_object_get(root, "notes");
         if (format != NULL && strcmp(format, format_name) == 0 && are_notes(list)) {

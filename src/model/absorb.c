@@ -215,7 +215,7 @@ static void add_names(struct absorbing *absorbing)
     for (uint32_t i = 1; i < count; i++) {
         MAPPED(absorbing, names, struct ss_model_name, i, row);
         if (is_named[i]) {
-            map[i] = ss_model_name_row(to, absorbing->input, &row);
+            map[i] = ss_model_name_row(to, &row);
         } else {
             map[i] = (uint32_t)to->names.count;
             ss_vec_push(&to->names, row);

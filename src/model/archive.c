@@ -17,6 +17,8 @@ struct ss_archive {
     struct archive *reader;
     char *path;
     unsigned members;
+    bool is_raw; /* a compressed file: its content is the only member */
+    struct ss_input_budget own, *budget;
     /* Of a file of gzip, not of one within: what was unpacked so far. */
     bool is_gzip;
     uint32_t crc, length;
@@ -75,8 +77,20 @@ enum ss_status ss_archive_open(const char *path, struct ss_archive **archive, st
         ss_archive_close(opened);
         return status;
     }
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ss_input_budget_init(&opened->own, opened->path, fd);
+    opened->own.is_requested = true; /* of memory there is no limit: nothing grows while it reads */
+    opened->budget = &opened->own;
+    if (fd >= 0) {
+        close(fd);
+    }
     *archive = opened;
     return SS_OK;
+}
+
+void ss_archive_charge(struct ss_archive *archive, struct ss_input_budget *budget)
+{
+    archive->budget = budget;
 }
 
 void ss_archive_close(struct ss_archive *archive)
@@ -94,11 +108,25 @@ uint64_t ss_archive_bytes(const struct ss_archive *archive)
     return stat(archive->path, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
+/* What is compressed as a whole must be unpacked to be skipped. */
+static enum ss_status skip_member(struct ss_archive *archive, struct ss_error *err)
+{
+    const void *block;
+    size_t length;
+    la_int64_t offset;
+    while (archive->members > 0 && archive_filter_code(archive->reader, 0) != ARCHIVE_FILTER_NONE &&
+           archive_read_data_block(archive->reader, &block, &length, &offset) == ARCHIVE_OK) {
+        SS_TRY(ss_input_budget_read(archive->budget, length, err));
+    }
+    return SS_OK;
+}
+
 enum ss_status ss_archive_next(struct ss_archive *archive, const char **name, struct ss_error *err)
 {
     *name = NULL;
-    while (archive->members++ < MOST_MEMBERS) {
+    for (; archive->members < MOST_MEMBERS && !archive->is_raw; archive->members++) {
         struct archive_entry *entry = NULL;
+        SS_TRY(skip_member(archive, err));
         int result = archive_read_next_header(archive->reader, &entry);
         if (result == ARCHIVE_EOF) {
             return SS_OK;
@@ -114,6 +142,7 @@ enum ss_status ss_archive_next(struct ss_archive *archive, const char **name, st
                            archive->path);
         }
         if (is_raw) {
+            archive->is_raw = true;
             archive->is_gzip = archive_filter_code(archive->reader, 0) == ARCHIVE_FILTER_GZIP &&
                                archive_filter_code(archive->reader, 1) == ARCHIVE_FILTER_NONE;
             *name = "";
@@ -122,8 +151,12 @@ enum ss_status ss_archive_next(struct ss_archive *archive, const char **name, st
         if (archive_entry_filetype(entry) == AE_IFREG) {
             const char *known = archive_entry_pathname(entry);
             *name = known != NULL && known[0] != '\0' ? known : "?";
+            archive->members++;
             return SS_OK;
         }
+    }
+    if (archive->is_raw) {
+        return SS_OK;
     }
     return ss_fail(err, SS_E_LIMIT, "%s has more than %d members: unpack it", archive->path,
                    MOST_MEMBERS);
@@ -165,6 +198,7 @@ enum ss_status ss_archive_read(struct ss_archive *archive, char *buffer, size_t 
         return fail(archive, err);
     }
     *got = (size_t)length;
+    SS_TRY(ss_input_budget_read(archive->budget, *got, err));
     if (!archive->is_gzip) {
         return SS_OK;
     }

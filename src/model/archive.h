@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "model/input_budget.h"
 
 struct ss_archive;
 
@@ -18,10 +19,14 @@ struct ss_archive;
 bool ss_archive_is(const char *head, size_t length);
 enum ss_status ss_archive_open(const char *path, struct ss_archive **archive, struct ss_error *err);
 void ss_archive_close(struct ss_archive *archive);
+/* Charges what is unpacked, members that are skipped included, to this budget instead of one of its
+ * own. Borrowed. */
+void ss_archive_charge(struct ss_archive *archive, struct ss_input_budget *budget);
 /* The size of the archive; 0: unknown. */
 uint64_t ss_archive_bytes(const struct ss_archive *archive);
 /* Moves to the next regular file; the rest of the current one is skipped. `*name` is "" for the
- * content of a compressed file, NULL at the end; borrowed until the next call. */
+ * content of a compressed file, after which there is nothing; NULL at the end; borrowed until the
+ * next call. */
 enum ss_status ss_archive_next(struct ss_archive *archive, const char **name, struct ss_error *err);
 /* Reads on in the current member; `*got` 0: its end. */
 enum ss_status ss_archive_read(struct ss_archive *archive, char *buffer, size_t capacity,

@@ -126,11 +126,13 @@ uint32_t ss_model_builder_source(struct ss_model_builder *builder, uint32_t id,
     return id;
 }
 
-/* Whether `ancestor` is the process itself or above it: then it must not become its child. */
+/* Whether `ancestor` is the process itself or above it: then it must not become its child. Nor does
+ * it if the processes nest deeper than any do. */
 static bool descends_from(const struct ss_model *model, uint32_t process, uint32_t ancestor)
 {
-    for (; process != 0; process = model->processes.data[process].parent) {
-        if (process == ancestor) {
+    enum { MOST_GENERATIONS = 4096 };
+    for (int i = 0; process != 0; process = model->processes.data[process].parent) {
+        if (process == ancestor || ++i > MOST_GENERATIONS) {
             return true;
         }
     }

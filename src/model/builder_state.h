@@ -40,8 +40,7 @@ uint32_t ss_model_host_row(struct ss_model *model, const struct ss_model_host *h
 uint32_t ss_model_device_row(struct ss_model *model, uint32_t input, uint32_t uuid);
 /* Replaces what is known of the group. */
 uint32_t ss_model_group_row(struct ss_model *model, const struct ss_model_group *group);
-uint32_t ss_model_name_row(struct ss_model *model, uint32_t input,
-                           const struct ss_model_name *name);
+uint32_t ss_model_name_row(struct ss_model *model, const struct ss_model_name *name);
 uint32_t ss_model_metric_kind_row(struct ss_model *model, const struct ss_model_metric_kind *kind);
 /* Adds hits and time to the row of the line. */
 void ss_model_add_line_time(struct ss_model *model, const struct ss_model_line_time *line);

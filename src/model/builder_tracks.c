@@ -95,16 +95,16 @@ uint32_t ss_model_builder_track(struct ss_model_builder *builder, uint32_t id,
     return id;
 }
 
-uint32_t ss_model_name_row(struct ss_model *model, uint32_t input, const struct ss_model_name *name)
+uint32_t ss_model_name_row(struct ss_model *model, const struct ss_model_name *name)
 {
     struct ss_identity identity = {{(uint64_t)name->text << 32 | name->category,
                                     (uint64_t)name->file << 32 | name->line, name->colour,
                                     name->type}};
-    uint32_t id = ss_identities_find(&model->index->names, &identity, input);
+    uint32_t id = ss_identities_find_any(&model->index->names, &identity);
     if (id == 0) {
         id = (uint32_t)model->names.count;
         ss_vec_push(&model->names, *name);
-        ss_identities_add(&model->index->names, &identity, input, id);
+        ss_identities_add(&model->index->names, &identity, 0, id);
     }
     return id;
 }
@@ -117,7 +117,7 @@ uint32_t ss_model_builder_name(struct ss_model_builder *builder, const struct ss
                                 .file = ss_model_builder_text(builder, name->file),
                                 .line = name->line,
                                 .type = name->type};
-    return ss_model_name_row(builder->model, builder->input, &row);
+    return ss_model_name_row(builder->model, &row);
 }
 
 void ss_model_builder_set_type(struct ss_model_builder *builder, uint32_t name,

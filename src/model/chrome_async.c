@@ -92,10 +92,11 @@ static struct ss_chrome_async_id *id_of(struct ss_chrome_async *async, struct ss
 /* The lowest lane that no other id uses; 0: all are taken. */
 static uint32_t take_lane(struct ss_chrome_async_track *track)
 {
-    size_t lane = 1;
+    size_t lane = track->first_free > 0 ? track->first_free : 1;
     while (lane < track->is_lane_taken.count && track->is_lane_taken.data[lane]) {
         lane++;
     }
+    track->first_free = lane;
     if (lane >= MOST_LANES) {
         return 0;
     }
@@ -131,7 +132,10 @@ const char *ss_chrome_async_add(struct ss_chrome_async *async, struct ss_chrome_
         }
         put_edge(rows, event, track->row, id->lane);
         id->open--;
-        track->is_lane_taken.data[id->lane] = id->open > 0;
+        if (id->open == 0) {
+            track->is_lane_taken.data[id->lane] = false;
+            track->first_free = id->lane < track->first_free ? id->lane : track->first_free;
+        }
         return NULL;
     }
     if (id->open == 0) {

@@ -12,6 +12,7 @@
 struct ss_chrome_async_track {
     uint32_t row;                         /* of the model */
     struct ss_vec_of(bool) is_lane_taken; /* by lane, from 1 */
+    size_t first_free;                    /* all lanes below it are taken; 0: none are */
 };
 
 /* The events of one id. */

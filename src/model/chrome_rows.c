@@ -457,20 +457,27 @@ uint32_t ss_chrome_stream_track(struct ss_chrome_rows *rows, uint32_t index, boo
 /* --- the end ---------------------------------------------------------------------------------- */
 
 /* The main thread of a process: the one with its id; else that of its steps, or of most events. */
-static struct ss_chrome_thread *main_thread(struct ss_chrome_rows *rows, uint32_t process)
+static bool is_rather_main(const struct ss_chrome_thread *thread,
+                           const struct ss_chrome_thread *best, int64_t pid)
 {
-    struct ss_chrome_thread *best = NULL;
+    if (best == NULL || best->tid == pid || thread->tid == pid) {
+        return best == NULL || best->tid != pid;
+    }
+    return (thread->has_steps && !best->has_steps) ||
+           (thread->has_steps == best->has_steps && thread->ranges > best->ranges);
+}
+
+/* By the index of their process; NULL: it has no thread. The caller frees the list. */
+static struct ss_chrome_thread **find_main_threads(struct ss_chrome_rows *rows)
+{
+    struct ss_chrome_thread **best = ss_alloc_zero(rows->processes.count, sizeof(void *));
     for (size_t i = 0; i < rows->threads.count; i++) {
         struct ss_chrome_thread *thread = &rows->threads.data[i];
-        if (thread->process != process || thread->row == 0) {
-            continue;
+        struct ss_chrome_thread **known = &best[thread->process];
+        if (thread->row != 0 &&
+            is_rather_main(thread, *known, rows->processes.data[thread->process].pid)) {
+            *known = thread;
         }
-        if (thread->tid == rows->processes.data[process].pid) {
-            return thread;
-        }
-        bool is_better = best == NULL || (thread->has_steps && !best->has_steps) ||
-                         (thread->has_steps == best->has_steps && thread->ranges > best->ranges);
-        best = is_better ? thread : best;
     }
     return best;
 }
@@ -530,15 +537,16 @@ void ss_chrome_rows_finish(struct ss_chrome_rows *rows, int64_t rank, int64_t wo
     if (rank >= 0) {
         put_owner(rows);
     }
+    struct ss_chrome_thread **main_threads = find_main_threads(rows);
     for (uint32_t i = 0; i < rows->processes.count; i++) {
         if (rows->processes.data[i].row == 0) {
             continue;
         }
         put_process(rows, &rows->processes.data[i]);
-        struct ss_chrome_thread *thread = main_thread(rows, i);
-        if (thread != NULL) {
-            put_thread(rows, thread, true);
+        if (main_threads[i] != NULL) {
+            put_thread(rows, main_threads[i], true);
         }
     }
+    ss_free(main_threads);
     finish_devices(rows);
 }

@@ -45,6 +45,12 @@ void ss_import_window_count_skipped(struct ss_import_window *window, uint64_t of
     }
 }
 
+enum ss_status ss_import_window_refused(const struct ss_import_window *window, struct ss_error *err)
+{
+    return window->status == SS_E_LIMIT ? ss_fail(err, SS_E_LIMIT, "%s", window->err.message)
+                                        : SS_OK;
+}
+
 void ss_import_window_report(const struct ss_import_window *window)
 {
     const char *path = window->file->path;

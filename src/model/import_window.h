@@ -38,6 +38,9 @@ uint64_t ss_import_window_offset(const struct ss_import_window *window);
 void ss_import_window_count_skipped(struct ss_import_window *window, uint64_t offset,
                                     const char *reason);
 struct ss_builder_skipped ss_import_window_skipped(const struct ss_import_window *window);
+/* SS_E_LIMIT: the input costs more than it may. What was read of it is of no use. */
+enum ss_status ss_import_window_refused(const struct ss_import_window *window,
+                                        struct ss_error *err);
 /* Warns of what was skipped. */
 void ss_import_window_report(const struct ss_import_window *window);
 

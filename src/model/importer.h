@@ -7,6 +7,7 @@
 #ifndef SS_MODEL_IMPORTER_H
 #define SS_MODEL_IMPORTER_H
 
+#include "model/input_budget.h"
 #include "model/model.h"
 #include "model/step_span.h"
 
@@ -16,9 +17,10 @@ enum { SS_IMPORT_HEAD_BYTES = 64 * 1024 };
 struct ss_import_file {
     const char *path; /* of a member: that of the archive, ':' and its name */
     const char *head;
-    size_t head_length;         /* SS_IMPORT_HEAD_BYTES, or less at the end of the file */
-    int fd;                     /* positioned behind `head`; -1: none */
-    struct ss_archive *archive; /* of a member, positioned behind `head`; NULL: none */
+    size_t head_length;             /* SS_IMPORT_HEAD_BYTES, or less at the end of the file */
+    int fd;                         /* positioned behind `head`; -1: none */
+    struct ss_archive *archive;     /* of a member, positioned behind `head`; NULL: none */
+    struct ss_input_budget *budget; /* of the file, or of the whole archive; NULL: no limits */
 };
 
 /* Reads what follows the head and earlier reads. `*got` 0: the end. */
@@ -43,6 +45,8 @@ struct ss_importer {
     const char *name, *summary;
     enum ss_input_kind kind;
     bool needs_file; /* cannot be read out of an archive */
+    /* Of memory for each byte of a file; 0: what suits text. */
+    uint32_t memory_per_byte;
     /* Judges a file by its first bytes. */
     enum ss_import_match (*probe)(const char *head, size_t length);
     /* Adds the file as one input. SS_E_FORMAT: it is not of this format, or nothing in it is

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,9 +79,11 @@ enum ss_status ss_import_read(const struct ss_import_file *file, char *buffer, s
                               size_t *got, struct ss_error *err)
 {
     *got = 0;
-    return file->archive != NULL ? ss_archive_read(file->archive, buffer, capacity, got, err)
-           : file->fd >= 0       ? read_fd(file->fd, file->path, buffer, capacity, got, err)
-                                 : SS_OK;
+    if (file->archive != NULL) {
+        return ss_archive_read(file->archive, buffer, capacity, got, err);
+    }
+    SS_TRY(file->fd >= 0 ? read_fd(file->fd, file->path, buffer, capacity, got, err) : SS_OK);
+    return ss_input_budget_read(file->budget, *got, err);
 }
 
 /* Editors and PowerShell begin UTF-8 with one. Offsets in such a file count from behind it. */
@@ -93,9 +96,11 @@ static void skip_byte_order_mark(char *head, size_t *length)
     }
 }
 
-static enum ss_status read_head(struct ss_import_file *file, char *head, struct ss_error *err)
+/* The first `length` bytes are there already. */
+static enum ss_status read_head(struct ss_import_file *file, char *head, size_t length,
+                                struct ss_error *err)
 {
-    size_t length = 0, got = 1;
+    size_t got = 1;
     while (length < SS_IMPORT_HEAD_BYTES && got > 0) {
         SS_TRY(ss_import_read(file, head + length, SS_IMPORT_HEAD_BYTES - length, &got, err));
         length += got;
@@ -106,17 +111,75 @@ static enum ss_status read_head(struct ss_import_file *file, char *head, struct 
     return SS_OK;
 }
 
-/* A pipe in a folder must not block. */
+/* --- what is no regular file -------------------------------------------------------------------
+ */
+
+enum { WRITER_WAIT_MS = 1000, WRITER_POLL_MS = 10 };
+
+/* Without a byte or a writer, a pipe would block for ever. A shell may start both programs of one
+ * at the same time: the writer has a moment to open it. */
+static enum ss_status await_writer(int fd, const char *path, char *head, size_t *length,
+                                   struct ss_error *err)
+{
+    for (int waited_ms = 0; waited_ms < WRITER_WAIT_MS; waited_ms += WRITER_POLL_MS) {
+        ssize_t got = read(fd, head, 1);
+        if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) {
+            *length = got > 0;
+            return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) == 0
+                       ? SS_OK
+                       : ss_fail_errno(err, errno, "cannot read %s", path);
+        }
+        poll(NULL, 0, WRITER_POLL_MS);
+    }
+    return ss_fail(err, SS_E_UNSUPPORTED,
+                   "%s is a pipe that no program writes to: start that program first, or name a "
+                   "file",
+                   path);
+}
+
+/* Only what ends can be read. */
+static enum ss_status check_kind(int fd, const char *path, bool is_named, char *head,
+                                 size_t *length, struct ss_error *err)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0) {
+        return ss_fail_errno(err, errno, "cannot read %s", path);
+    }
+    if (S_ISREG(status.st_mode)) {
+        return SS_OK;
+    }
+    if (S_ISFIFO(status.st_mode) && is_named) {
+        return await_writer(fd, path, head, length, err);
+    }
+    return ss_fail(err, SS_E_UNSUPPORTED, "%s is %s: name a file, or a pipe", path,
+                   S_ISDIR(status.st_mode)    ? "a folder"
+                   : S_ISFIFO(status.st_mode) ? "a pipe in a folder"
+                   : S_ISSOCK(status.st_mode) ? "a socket"
+                                              : "a device");
+}
+
+static enum ss_status open_kind(const char *path, int *fd, struct ss_error *err)
+{
+    struct stat status;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (*fd >= 0) {
+        return SS_OK;
+    }
+    int code = errno;
+    return stat(path, &status) == 0 && S_ISSOCK(status.st_mode)
+               ? ss_fail(err, SS_E_UNSUPPORTED, "%s is a socket: name a file, or a pipe", path)
+               : ss_fail_errno(err, code, "cannot open %s", path);
+}
+
 static enum ss_status open_file(const char *path, bool is_named, char *head,
                                 struct ss_import_file *file, struct ss_error *err)
 {
-    int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (is_named ? 0 : O_NONBLOCK);
-    *file = (struct ss_import_file){.path = path, .fd = open(path, flags)};
-    if (file->fd < 0) {
-        return ss_fail_errno(err, errno, "cannot open %s", path);
-    }
+    size_t length = 0;
+    *file = (struct ss_import_file){.path = path, .fd = -1};
+    SS_TRY(open_kind(path, &file->fd, err));
+    SS_TRY(check_kind(file->fd, path, is_named, head, &length, err));
     posix_fadvise(file->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    return read_head(file, head, err);
+    return read_head(file, head, length, err);
 }
 
 static void close_file(struct ss_import_file *file)
@@ -141,7 +204,14 @@ static enum ss_status load_with_row(struct ss_model *model, const struct ss_impo
         return ss_fail(err, SS_E_FORMAT, "%s cannot be read out of an archive: unpack it",
                        file->path);
     }
-    return row->load(model, file, load, err);
+    if (file->budget != NULL && row->memory_per_byte > 0) {
+        file->budget->memory_per_byte = row->memory_per_byte;
+    }
+    enum ss_status status = row->load(model, file, load, err);
+    bool is_refused = file->budget != NULL && file->budget->refusal.status != SS_OK;
+    /* Formats that keep what they read before an error succeed with it; and rows may need more
+     * memory than what they were made of. */
+    return status == SS_OK || is_refused ? ss_input_budget_check(file->budget, err) : status;
 }
 
 /* --- archives --------------------------------------------------------------------------------- */
@@ -152,6 +222,7 @@ struct members {
     const struct ss_model_load *load;
     const char *path;
     struct ss_archive *archive;
+    struct ss_input_budget *budget;
     char *head;
     size_t loaded, unread;
     struct ss_error first_error; /* of a member that no row loads */
@@ -165,8 +236,9 @@ static enum ss_status load_member(struct members *members, const char *name, str
     struct ss_error local = {0};
     ss_strbuf_init(&path, 65536);
     ss_strbuf_append_format(&path, "%s%s%s", members->path, name[0] != '\0' ? ":" : "", name);
-    struct ss_import_file file = {.path = path.data, .fd = -1, .archive = members->archive};
-    enum ss_status status = read_head(&file, members->head, &local);
+    struct ss_import_file file = {
+        .path = path.data, .fd = -1, .archive = members->archive, .budget = members->budget};
+    enum ss_status status = read_head(&file, members->head, 0, &local);
     status = status == SS_OK ? load_with_row(model, &file, name[0] == '\0', members->load, &local)
                              : status;
     ss_strbuf_fini(&path);
@@ -187,11 +259,14 @@ static enum ss_status load_members(struct members *members, struct ss_error *err
 {
     const char *name = NULL;
     SS_TRY(ss_archive_open(members->path, &members->archive, err));
+    ss_archive_charge(members->archive, members->budget);
     for (;;) {
         struct ss_error damage;
         enum ss_status status = ss_archive_next(members->archive, &name, &damage);
         if (status != SS_OK) { /* what was loaded before the damage counts */
-            return members->loaded > 0 ? SS_OK : ss_fail(err, status, "%s", damage.message);
+            return members->loaded > 0 && status != SS_E_LIMIT
+                       ? SS_OK
+                       : ss_fail(err, status, "%s", damage.message);
         }
         if (name == NULL) {
             break;
@@ -211,10 +286,19 @@ static enum ss_status load_members(struct members *members, struct ss_error *err
 }
 
 static enum ss_status load_archive(struct ss_model *model, const char *path,
-                                   const struct ss_model_load *load, struct ss_error *err)
+                                   const struct ss_model_load *load, struct ss_input_budget *budget,
+                                   struct ss_error *err)
 {
-    struct members members = {
-        .model = model, .load = load, .path = path, .head = ss_alloc(SS_IMPORT_HEAD_BYTES)};
+    if (budget->file_bytes == 0) {
+        return ss_fail(err, SS_E_UNSUPPORTED,
+                       "%s is compressed and a pipe: unpack it on the way (zcat), or name the file",
+                       path);
+    }
+    struct members members = {.model = model,
+                              .load = load,
+                              .path = path,
+                              .budget = budget,
+                              .head = ss_alloc(SS_IMPORT_HEAD_BYTES)};
     enum ss_status status = load_members(&members, err);
     ss_archive_close(members.archive);
     ss_free(members.head);
@@ -223,19 +307,32 @@ static enum ss_status load_archive(struct ss_model *model, const char *path,
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+static void init_budget(struct ss_input_budget *budget, const struct ss_import_file *file,
+                        const struct ss_model_load *load)
+{
+    ss_input_budget_init(budget, file->path, file->fd);
+    budget->is_requested = load->max_memory_bytes > 0;
+    budget->most_total_bytes = budget->is_requested ? load->max_memory_bytes : load->machine_bytes;
+    budget->read_bytes = file->head_length;
+}
+
 enum ss_status ss_import_file(struct ss_model *model, const char *path, bool is_named,
                               const struct ss_model_load *load, struct ss_error *err)
 {
     struct ss_import_file file;
+    struct ss_input_budget budget;
     char *head = ss_alloc(SS_IMPORT_HEAD_BYTES);
     enum ss_status status = open_file(path, is_named, head, &file, err);
     bool is_archive = status == SS_OK && ss_archive_is(file.head, file.head_length);
-    if (status == SS_OK && !is_archive) {
-        status = load_with_row(model, &file, is_named, load, err);
+    if (status == SS_OK) {
+        init_budget(&budget, &file, load);
+        file.budget = &budget;
+        status = is_archive ? load_archive(model, path, load, &budget, err)
+                            : load_with_row(model, &file, is_named, load, err);
     }
     close_file(&file);
     ss_free(head);
-    return is_archive ? load_archive(model, path, load, err) : status;
+    return status;
 }
 
 /* To open a pipe and close it again takes its reader from the program that writes to it. */
@@ -272,7 +369,7 @@ static const struct ss_importer *row_of_archive(const char *path, char *head)
     }
     while (row == NULL && ss_archive_next(archive, &name, &ignored) == SS_OK && name != NULL) {
         struct ss_import_file member = {.path = path, .fd = -1, .archive = archive};
-        if (read_head(&member, head, &ignored) == SS_OK) {
+        if (read_head(&member, head, 0, &ignored) == SS_OK) {
             row = select_row(&member, false, &ignored);
         }
     }

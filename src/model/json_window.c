@@ -93,9 +93,11 @@ static bool read_object(struct ss_json_window *window, struct ss_chrome_event *e
         if (window->bytes.at_end) {
             return end_cut(window);
         }
-        resync(window,
-               window->bytes.data + window->bytes.begin + 1); /* an event of this size is none */
-        return true;
+        /* An event of this size is none. To search in it for others costs the square of its size.
+         */
+        ss_import_window_count_skipped(&window->bytes, ss_import_window_offset(&window->bytes),
+                                       "an event of more than 64 MiB");
+        return ss_json_window_skip(window);
     }
     if (result == SS_JSON_BAD) {
         resync(window, cursor.at + 1);
@@ -234,10 +236,14 @@ bool ss_json_window_skip(struct ss_json_window *window)
     }
     struct skipping skipping = {0};
     for (;;) {
-        window->bytes.begin += skip_bytes(&skipping, window->bytes.data + window->bytes.begin,
-                                          window->bytes.end - window->bytes.begin);
+        value = (struct ss_strview){window->bytes.data + window->bytes.begin,
+                                    window->bytes.end - window->bytes.begin};
+        window->bytes.begin += skip_bytes(&skipping, value.data, value.length);
         if (skipping.is_done) {
             return true;
+        }
+        if (memchr(value.data, '\0', value.length) != NULL) { /* no JSON: a hole in the file */
+            return end_cut(window);
         }
         if (!ss_import_window_refill(&window->bytes)) {
             return end_cut(window);

@@ -102,6 +102,7 @@ static enum ss_status read_file(struct loader *loader, const struct ss_import_fi
 {
     const struct ss_import_window *bytes = &loader->window.bytes;
     read_documents(loader);
+    SS_TRY(ss_import_window_refused(bytes, err));
     if (loader->loading.events > 0 || loader->loading.has_properties) {
         return SS_OK;
     }

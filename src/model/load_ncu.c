@@ -386,7 +386,8 @@ static enum ss_status load_ncu(struct ss_model *model, const struct ss_import_fi
     ss_ncu_rows_init(&loader->rows,
                      ss_model_builder_new(model, SS_INPUT_IMPORT, file->path, load, NULL));
     read_file(loader);
-    enum ss_status status = check(loader, err);
+    enum ss_status status = ss_import_window_refused(&loader->window, err);
+    status = status == SS_OK ? check(loader, err) : status;
     if (status == SS_OK) {
         put_input(loader, model);
         ss_model_builder_end(loader->rows.builder);

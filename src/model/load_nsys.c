@@ -233,6 +233,7 @@ static enum ss_status load_nsys(struct ss_model *model, const struct ss_import_f
     }
     SS_TRY(file->archive != NULL ? open_member(file, &database, err)
                                  : ss_sqlite_open(file->path, file->path, &database, err));
+    ss_sqlite_charge(database, file->budget, file->archive != NULL);
     enum ss_status status = load_database(model, file, database, load, err);
     ss_sqlite_close(database);
     return status;

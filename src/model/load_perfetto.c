@@ -263,6 +263,8 @@ static void read_compressed(struct loader *loader, struct ss_wire_cursor body)
         ss_perfetto_skip(&loader->loading, "packets that cannot be inflated");
         return;
     }
+    loader->loading.status = ss_input_budget_read(loader->window.file->budget,
+                                                  loader->inflated.length, loader->loading.err);
     struct ss_wire_cursor cursor =
         ss_wire_cursor_of(loader->inflated.data, loader->inflated.length);
     while (ss_wire_next(&cursor, &field) == SS_WIRE_FIELD && loader->loading.status == SS_OK) {
@@ -379,6 +381,7 @@ static enum ss_status finish(struct loader *loader, struct ss_model_load *reques
 {
     struct ss_perfetto_loading *loading = &loader->loading;
     SS_TRY(loading->status);
+    SS_TRY(ss_import_window_refused(&loader->window, err));
     SS_TRY(check(loader, loader->window.file->path, err));
     ss_perfetto_end_async(loading);
     ss_perfetto_finish_rows(loading);

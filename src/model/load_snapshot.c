@@ -103,15 +103,18 @@ static void end_range(struct ss_snapshot_rows *rows, struct open_ranges *open, u
 
 /* Each range has an entry for its begin and one for its end; what has none ends with the history.
  */
-static void add_annotations(struct ss_snapshot_rows *rows, struct ss_pickle_value list)
+static enum ss_status add_annotations(struct ss_snapshot_rows *rows, struct ss_pickle_value list,
+                                      struct ss_error *err)
 {
+    enum ss_status status = SS_OK;
     const struct ss_snapshot_words *words = &rows->words;
     struct open_ranges *open = ss_alloc_zero(1, sizeof *open);
-    for (size_t i = 0; i < ss_pickle_count(rows->pickle, list); i++) {
+    for (size_t i = 0; i < ss_pickle_count(rows->pickle, list) && status == SS_OK; i++) {
         struct ss_pickle_value entry = ss_pickle_at(rows->pickle, list, i);
         struct ss_pickle_value name = ss_pickle_get(rows->pickle, entry, words->name);
         struct ss_pickle_value stage = ss_pickle_get(rows->pickle, entry, words->stage);
         uint64_t us = ss_snapshot_number(rows, entry, words->time_us, 0);
+        status = ss_snapshot_charge(rows, entry, err);
         if (name.type != SS_PICKLE_TEXT || us == 0 || us > UINT64_MAX / 2000) {
             continue;
         }
@@ -125,6 +128,7 @@ static void add_annotations(struct ss_snapshot_rows *rows, struct ss_pickle_valu
         add_range(rows, &open->data[--open->count], rows->last_ns);
     }
     ss_free(open);
+    return status;
 }
 
 static enum ss_status add_content(struct ss_snapshot_rows *rows, struct ss_error *err)
@@ -143,10 +147,10 @@ static enum ss_status add_content(struct ss_snapshot_rows *rows, struct ss_error
     if (rows->events == 0) {
         return ss_fail(err, SS_E_FORMAT, "it has no memory in use and no history");
     }
-    if (rows->has_times) {
-        add_annotations(rows, ss_pickle_get(pickle, root, rows->words.external_annotations));
-    }
-    return SS_OK;
+    return rows->has_times
+               ? add_annotations(rows,
+                                 ss_pickle_get(pickle, root, rows->words.external_annotations), err)
+               : SS_OK;
 }
 
 /* --- the row ---------------------------------------------------------------------------------- */
@@ -199,7 +203,7 @@ static enum ss_status load_snapshot(struct ss_model *model, const struct ss_impo
     }
     struct ss_model_builder *builder = ss_model_builder_new(
         model, SS_INPUT_IMPORT, file->path, &request, load->on_axis ? &base_ns : NULL);
-    ss_snapshot_rows_init(&rows, builder, &pickle);
+    ss_snapshot_rows_init(&rows, builder, &pickle, file->budget);
     status = add_content(&rows, &why);
     if (status != SS_OK) {
         ss_fail(err, status, "%s is a pickle, but no snapshot of PyTorch's memory: %s", file->path,

@@ -17,7 +17,10 @@ static enum ss_status load_speedscope(struct ss_model *model, const struct ss_im
     ss_json_window_init(&window, file, load);
     ss_speedscope_file_init(&content);
     ss_speedscope_file_read(&content, &window);
-    enum ss_status status = ss_speedscope_rows_add(model, &content, &window, load, err);
+    enum ss_status status = ss_import_window_refused(&window.bytes, err);
+    if (status == SS_OK) {
+        status = ss_speedscope_rows_add(model, &content, &window, load, err);
+    }
     if (status == SS_OK && !load->quiet) {
         ss_import_window_report(&window.bytes);
     }

@@ -10,7 +10,11 @@
 #include "model/importer.h"
 #include "trace/event_fields.h"
 
-enum { MAX_REF = 0x3ffffff0 };
+enum {
+    MAX_REF = 0x3ffffff0,
+    /* The densest recording stores a begin or an end in about a byte (trace/reader.c). */
+    MEMORY_PER_BYTE = 512
+};
 
 struct id_map ss_vec_of(uint32_t);
 
@@ -21,8 +25,15 @@ struct loader {
     /* ref → id; 0: not defined */
     struct id_map processes, threads, frames, stacks, sources, devices, hosts, contexts, streams,
         groups, tracks, names;
+    struct ss_input_budget *budget;
     struct ss_error *err; /* why this loader stopped the reader, which cannot know */
 };
+
+/* Of records that each become a row. */
+static enum ss_status charge(const struct loader *loader)
+{
+    return ss_input_budget_check(loader->budget, loader->err);
+}
 
 static enum ss_status set_id(struct loader *loader, struct id_map *map, uint32_t ref, uint32_t id)
 {
@@ -147,6 +158,7 @@ static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame
 static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack)
 {
     struct loader *loader = context;
+    SS_TRY(charge(loader));
     uint32_t parent = id_of(&loader->stacks, stack->parent_ref);
     uint32_t frame = id_of(&loader->frames, stack->frame_ref);
     return set_id(loader, &loader->stacks, stack->ref,
@@ -157,6 +169,7 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *sam
 {
     struct loader *loader = context;
     struct ss_trace_sample row = *sample;
+    SS_TRY(charge(loader));
     row.thread_ref = id_of(&loader->threads, sample->thread_ref);
     row.stack_ref = id_of(&loader->stacks, sample->stack_ref);
     row.phase_name = id_of(&loader->names, sample->phase_name);
@@ -178,6 +191,7 @@ static enum ss_status on_note(void *context, const struct ss_trace_note *note)
 {
     struct loader *loader = context;
     struct ss_trace_note row = *note;
+    SS_TRY(charge(loader));
     row.process_ref = id_of(&loader->processes, note->process_ref);
     ss_model_builder_note(loader->builder, &row);
     return SS_OK;
@@ -207,6 +221,7 @@ static enum ss_status on_line(void *context, const struct ss_trace_line *line)
 {
     struct loader *loader = context;
     struct ss_trace_line row = *line;
+    SS_TRY(charge(loader));
     row.process_ref = id_of(&loader->processes, line->process_ref);
     row.name_ref = id_of(&loader->names, line->name_ref);
     ss_model_builder_line(loader->builder, &row);
@@ -234,6 +249,7 @@ static enum ss_status on_event(void *context, const struct ss_trace_event *event
 {
     struct loader *loader = context;
     struct ss_trace_event row = *event;
+    SS_TRY(charge(loader));
     row.track_ref = id_of(&loader->tracks, event->track_ref);
     row.name_ref = id_of(&loader->names, event->name_ref);
     struct ss_event_value fields[SS_MAX_EVENT_FIELDS];
@@ -249,6 +265,7 @@ static enum ss_status on_counter(void *context, const struct ss_trace_counter *c
 {
     struct loader *loader = context;
     struct ss_trace_counter row = *counter;
+    SS_TRY(charge(loader));
     row.track_ref = id_of(&loader->tracks, counter->track_ref);
     ss_model_builder_counter(loader->builder, &row);
     return SS_OK;
@@ -336,7 +353,7 @@ static enum ss_status load_trace(struct ss_model *model, const struct ss_import_
         request.to_ns = span.end_ns - span.begin_ns;
     }
     bool has_base = load->has_steps || load->on_axis;
-    struct loader loader = {.load = &request, .path = file->path};
+    struct loader loader = {.load = &request, .path = file->path, .budget = file->budget};
     loader.builder = ss_model_builder_new(model, SS_INPUT_TRACE, file->path, &request,
                                           has_base ? &span.begin_ns : NULL);
     enum ss_status status = read_records(&loader, err);
@@ -423,6 +440,7 @@ const struct ss_importer ss_importer_trace = {.name = "trace",
                                               .kind = SS_INPUT_TRACE,
                                               .probe = probe_trace,
                                               .needs_file = true,
+                                              .memory_per_byte = MEMORY_PER_BYTE,
                                               .load = load_trace,
                                               .read_first_time = read_first_time,
                                               .scan_steps = ss_step_span_scan};

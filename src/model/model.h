@@ -497,6 +497,9 @@ struct ss_model_load {
     /* Above this number of PyTorch operators, loads those of randomly chosen steps; the counter
      * "operators recorded" is 0 for the others. 0: loads all. */
     uint64_t max_operators;
+    /* Of memory for all inputs: more is SS_E_LIMIT. 0: by the size of each file, and what the
+     * machine has (machine_bytes; 0: unknown). */
+    uint64_t max_memory_bytes, machine_bytes;
     unsigned threads; /* that load several files beside each other; the result is the same. 0: 1 */
     bool loads_aside; /* in a thread even if it is one */
     const struct ss_part_workers *workers; /* other processes that load, too; NULL: none */

@@ -281,6 +281,8 @@ void ss_part_request_encode(const struct ss_model_load *load, const struct ss_pa
     ss_wire_put_varint(out, load->only_quantities);
     ss_wire_put_varint(out, load->max_samples);
     ss_wire_put_varint(out, load->max_operators);
+    ss_wire_put_varint(out, load->max_memory_bytes);
+    ss_wire_put_varint(out, load->machine_bytes);
     for (size_t i = 0; load->only_tracks != NULL && load->only_tracks[i] != NULL; i++) {
         put_text(out, ss_strview_of(load->only_tracks[i]));
     }
@@ -317,6 +319,8 @@ enum ss_status ss_part_request_decode(const void *bytes, size_t length,
     SS_TRY(get_number(&cursor, &quantities));
     SS_TRY(get_number(&cursor, &load->max_samples));
     SS_TRY(get_number(&cursor, &load->max_operators));
+    SS_TRY(get_number(&cursor, &load->max_memory_bytes));
+    SS_TRY(get_number(&cursor, &load->machine_bytes));
     SS_TRY(get_tracks(&cursor, request));
     load->keep_samples = (flags & KEEP_SAMPLES) != 0;
     load->keep_lines = (flags & KEEP_LINES) != 0;

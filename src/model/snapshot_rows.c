@@ -15,9 +15,9 @@
 enum { MOST_FRAMES = 256, MOST_STACK_BYTES = 1 << 18 };
 
 void ss_snapshot_rows_init(struct ss_snapshot_rows *rows, struct ss_model_builder *builder,
-                           struct ss_pickle *pickle)
+                           struct ss_pickle *pickle, struct ss_input_budget *budget)
 {
-    *rows = (struct ss_snapshot_rows){.builder = builder, .pickle = pickle};
+    *rows = (struct ss_snapshot_rows){.builder = builder, .pickle = pickle, .budget = budget};
     ss_intern_init(&rows->stacks);
     ss_strbuf_init(&rows->text, MOST_STACK_BYTES);
 #define SS_SNAPSHOT_WORD(text) rows->words.text = ss_pickle_key(pickle, #text);
@@ -31,6 +31,16 @@ void ss_snapshot_rows_fini(struct ss_snapshot_rows *rows)
     ss_vec_fini(&rows->stack_of);
     ss_intern_fini(&rows->stacks);
     ss_strbuf_fini(&rows->text);
+}
+
+/* A key is found by comparing all of its dict, which has few of them in a snapshot. */
+enum ss_status ss_snapshot_charge(const struct ss_snapshot_rows *rows, struct ss_pickle_value entry,
+                                  struct ss_error *err)
+{
+    enum { FREE_VALUES = 128 };
+    uint64_t values =
+        entry.type == SS_PICKLE_DICT ? rows->pickle->objects.data[entry.object].count : 0;
+    return ss_input_budget_rows(rows->budget, 1 + values / FREE_VALUES, err);
 }
 
 uint64_t ss_snapshot_number(const struct ss_snapshot_rows *rows, struct ss_pickle_value dict,
@@ -125,6 +135,9 @@ static void write_frames(struct ss_snapshot_rows *rows, struct ss_pickle_value f
     ss_strbuf_clear(&rows->text);
     for (size_t i = 0; i < count && i < MOST_FRAMES; i++) {
         struct ss_pickle_value dict = ss_pickle_at(rows->pickle, frames, i);
+        if (ss_snapshot_charge(rows, dict, NULL) != SS_OK) {
+            break; /* the next entry reports it */
+        }
         struct ss_listed_frame frame = {
             .file = text_of(rows, dict, rows->words.filename),
             .function = text_of(rows, dict, rows->words.name),

@@ -9,6 +9,7 @@
 
 #include "base/strbuf.h"
 #include "model/builder.h"
+#include "model/input_budget.h"
 #include "wire/pickle.h"
 
 /* Keys and words of snapshots, as texts of the pickle. */
@@ -41,6 +42,7 @@ enum ss_snapshot_mark {
 struct ss_snapshot_rows {
     struct ss_model_builder *builder;
     struct ss_pickle *pickle;
+    struct ss_input_budget *budget; /* NULL: no limits */
     struct ss_snapshot_words words;
     uint32_t process, thread, memory_track, torch_track, step_track; /* 0: not used yet */
     uint32_t names[SS_SNAPSHOT_MARKS];
@@ -53,9 +55,12 @@ struct ss_snapshot_rows {
 };
 
 void ss_snapshot_rows_init(struct ss_snapshot_rows *rows, struct ss_model_builder *builder,
-                           struct ss_pickle *pickle);
+                           struct ss_pickle *pickle, struct ss_input_budget *budget);
 void ss_snapshot_rows_fini(struct ss_snapshot_rows *rows);
 
+/* Counts an entry of a list, before its keys are read. */
+enum ss_status ss_snapshot_charge(const struct ss_snapshot_rows *rows, struct ss_pickle_value entry,
+                                  struct ss_error *err);
 /* A natural number of a dict; `other` where it has none. */
 uint64_t ss_snapshot_number(const struct ss_snapshot_rows *rows, struct ss_pickle_value dict,
                             uint32_t key, uint64_t other);

@@ -83,6 +83,7 @@ static enum ss_status read_trace(struct history *history, struct ss_pickle_value
     size_t count = ss_pickle_count(rows->pickle, trace);
     for (size_t i = 0; i < count; i++) {
         struct ss_pickle_value entry = ss_pickle_at(rows->pickle, trace, i);
+        SS_TRY(ss_snapshot_charge(rows, entry, err));
         struct ss_pickle_value name = ss_pickle_get(rows->pickle, entry, words->action);
         struct action action = {.index = (uint32_t)i, .kind = kind_of(words, name)};
         if (name.type != SS_PICKLE_TEXT) {
@@ -185,14 +186,15 @@ static void add_block_before(struct history *history, struct ss_pickle_value blo
     }
 }
 
-static void add_blocks_before(struct history *history, struct ss_pickle_value segment,
-                              uint64_t address)
+static enum ss_status add_blocks_before(struct history *history, struct ss_pickle_value segment,
+                                        uint64_t address, struct ss_error *err)
 {
     const struct ss_snapshot_rows *rows = history->rows;
     const struct ss_snapshot_words *words = &rows->words;
     struct ss_pickle_value blocks = ss_pickle_get(rows->pickle, segment, words->blocks);
     for (size_t i = 0; i < ss_pickle_count(rows->pickle, blocks); i++) {
         struct ss_pickle_value block = ss_pickle_at(rows->pickle, blocks, i);
+        SS_TRY(ss_snapshot_charge(rows, block, err));
         uint64_t size = ss_snapshot_number(rows, block, words->size, 0);
         if (ss_snapshot_is(ss_pickle_get(rows->pickle, block, words->state),
                            words->active_allocated)) {
@@ -201,6 +203,7 @@ static void add_blocks_before(struct history *history, struct ss_pickle_value se
         }
         address += size; /* before 2.1, blocks have no address: they lie one behind the other */
     }
+    return SS_OK;
 }
 
 /* Where parts of segments that grow begin or end. */
@@ -267,8 +270,8 @@ static void add_freed_before(struct history *history)
     }
 }
 
-static void add_segment_before(struct history *history, struct ss_pickle_value segment,
-                               struct edges *edges)
+static enum ss_status add_segment_before(struct history *history, struct ss_pickle_value segment,
+                                         struct edges *edges, struct ss_error *err)
 {
     const struct ss_snapshot_rows *rows = history->rows;
     const struct ss_snapshot_words *words = &rows->words;
@@ -281,22 +284,27 @@ static void add_segment_before(struct history *history, struct ss_pickle_value s
         add_before(history, SS_SNAPSHOT_SEGMENT_BEFORE, address, bytes,
                    ss_pickle_get(rows->pickle, segment, words->frames));
     }
-    add_blocks_before(history, segment, address);
+    return add_blocks_before(history, segment, address, err);
 }
 
-static void add_all_before(struct history *history, struct ss_pickle_value segments)
+static enum ss_status add_all_before(struct history *history, struct ss_pickle_value segments,
+                                     struct ss_error *err)
 {
+    enum ss_status status = SS_OK;
     const struct ss_snapshot_rows *rows = history->rows;
     struct edges edges = {0};
-    for (size_t i = 0; i < ss_pickle_count(rows->pickle, segments); i++) {
+    for (size_t i = 0; i < ss_pickle_count(rows->pickle, segments) && status == SS_OK; i++) {
         struct ss_pickle_value segment = ss_pickle_at(rows->pickle, segments, i);
-        if (ss_snapshot_number(rows, segment, rows->words.device, 0) == history->device) {
-            add_segment_before(history, segment, &edges);
+        status = ss_snapshot_charge(rows, segment, err);
+        if (status == SS_OK &&
+            ss_snapshot_number(rows, segment, rows->words.device, 0) == history->device) {
+            status = add_segment_before(history, segment, &edges, err);
         }
     }
     add_parts_before(history, &edges);
     add_freed_before(history);
     ss_vec_fini(&edges);
+    return status;
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -336,9 +344,10 @@ enum ss_status ss_snapshot_add_device(struct ss_snapshot_rows *rows, uint64_t de
     if (status == SS_OK) {
         sort_actions(&history);
         drop_borrowed_frames(&history);
-        add_all_before(&history, segments);
-        for (size_t i = 0; i < history.actions.count; i++) {
+        status = add_all_before(&history, segments, err);
+        for (size_t i = 0; i < history.actions.count && status == SS_OK; i++) {
             add_action(&history, &history.actions.data[i]);
+            status = ss_input_budget_check(rows->budget, err);
         }
     }
     ss_vec_fini(&history.actions);

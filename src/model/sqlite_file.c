@@ -182,7 +182,7 @@ enum ss_status ss_sqlite_open(const char *path, const char *name, struct ss_sqli
     }
     SS_TRY(check_size(path, name, (uint64_t)status.st_size, err));
     struct ss_sqlite_file *file = ss_alloc_zero(1, sizeof *file);
-    file->file_bytes = (uint64_t)status.st_size;
+    file->file_bytes = file->content_bytes = (uint64_t)status.st_size;
     file->heap_limit_before = set_heap_limit(most_heap_bytes);
     enum ss_status result = open_database(file, path, name, err);
     if (result != SS_OK) {
@@ -201,6 +201,14 @@ void ss_sqlite_close(struct ss_sqlite_file *file)
     sqlite3_close(file->database);
     set_heap_limit(file->heap_limit_before);
     ss_free(file);
+}
+
+void ss_sqlite_charge(struct ss_sqlite_file *file, struct ss_input_budget *budget, bool is_packed)
+{
+    file->budget = budget;
+    if (budget != NULL && !is_packed) {
+        file->content_bytes = budget->stored_bytes;
+    }
 }
 
 /* --- damage ----------------------------------------------------------------------------------- */
@@ -226,8 +234,9 @@ bool ss_sqlite_is_plausible(struct ss_sqlite_file *file, const char *table, size
 {
     enum { LEAST_ROW_BYTES = 4, MOST_READINGS_OF_A_TEXT = 4, FREE_BYTES = 1 << 20 };
     file->text_bytes += text_bytes;
-    bool is_plausible = file->rows <= file->file_bytes / LEAST_ROW_BYTES &&
-                        file->text_bytes <= MOST_READINGS_OF_A_TEXT * file->file_bytes + FREE_BYTES;
+    bool is_plausible =
+        file->rows <= file->content_bytes / LEAST_ROW_BYTES &&
+        file->text_bytes <= MOST_READINGS_OF_A_TEXT * file->content_bytes + FREE_BYTES;
     if (!is_plausible && !file->is_implausible) {
         file->is_implausible = true;
         ss_sqlite_add_damage(file, table, "more content than the file has bytes");
@@ -371,13 +380,19 @@ bool ss_sqlite_begin(struct ss_sqlite_rows *rows, struct ss_sqlite_file *file, c
     return rows->statement != NULL;
 }
 
+/* False: the input costs too much, which the importer's caller reports. */
+static bool is_affordable(const struct ss_sqlite_file *file)
+{
+    return ss_input_budget_check(file->budget, NULL) == SS_OK;
+}
+
 bool ss_sqlite_next(struct ss_sqlite_rows *rows)
 {
     struct ss_sqlite_file *file = rows->file;
     int code = rows->statement != NULL ? sqlite3_step(rows->statement) : SQLITE_DONE;
     if (code == SQLITE_ROW) {
         file->rows++;
-        return ss_sqlite_is_plausible(file, rows->table, 0);
+        return ss_sqlite_is_plausible(file, rows->table, 0) && is_affordable(file);
     }
     if (code != SQLITE_DONE) {
         ss_sqlite_add_damage(file, rows->table, sqlite3_errmsg(file->database));

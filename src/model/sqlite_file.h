@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/strview.h"
+#include "model/input_budget.h"
 
 enum { SS_SQLITE_MOST_COLUMNS = 32 };
 
@@ -30,6 +31,9 @@ uint64_t ss_sqlite_stated_bytes(const char *head);
 enum ss_status ss_sqlite_open(const char *path, const char *name, struct ss_sqlite_file **file,
                               struct ss_error *err);
 void ss_sqlite_close(struct ss_sqlite_file *file);
+/* Charges what is read to the input, after whose refusal every table ends. Borrowed. `is_packed`:
+ * the file is a copy of an archive's member. */
+void ss_sqlite_charge(struct ss_sqlite_file *file, struct ss_input_budget *budget, bool is_packed);
 
 /* Wherever a table is named, a later version of it stands in: NVTX_EVENTS_V2 for NVTX_EVENTS. */
 bool ss_sqlite_has_table(struct ss_sqlite_file *file, const char *table);

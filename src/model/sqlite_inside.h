@@ -10,9 +10,10 @@
 struct ss_sqlite_file {
     sqlite3 *database;
     sqlite3_int64 heap_limit_before;
-    uint64_t file_bytes;
-    uint64_t rows, text_bytes; /* read so far */
-    bool is_implausible;       /* more of them than the file can hold */
+    uint64_t file_bytes, content_bytes; /* content: without holes */
+    struct ss_input_budget *budget;     /* NULL: no limits */
+    uint64_t rows, text_bytes;          /* read so far */
+    bool is_implausible;                /* more of them than the file can hold */
     uint64_t damages;
     char first_damage[256];
 };

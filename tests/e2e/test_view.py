@@ -186,6 +186,21 @@ def test_a_foreign_file_is_not_replaced(stepscope, tmp_path):
     assert foreign.read_text() == '{"mine": 1}'
 
 
+@pytest.mark.parametrize("kind", ["hole", "pipe"])
+def test_notes_of_any_length_do_not_stall(stepscope, tmp_path, kind):
+    source = training().write(tmp_path / "trace.json")
+    foreign = tmp_path / "trace.json.notes.json"
+    if kind == "pipe":
+        os.mkfifo(foreign)
+    else:
+        foreign.write_text('{"format": "stepscope notes", "notes": []}')
+        os.truncate(foreign, 200 << 30)
+    begin = time.monotonic()
+    with viewing(stepscope, source) as view:
+        assert "no file of notes" in view.ask("notes")["problem"]
+    assert time.monotonic() - begin < 30
+
+
 # --- security ---------------------------------------------------------------------------------
 
 def test_nothing_without_the_token(view):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/doctor_checks.h"
+#include "unwind/cpython_layout.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -133,6 +134,24 @@ static void test_pythons(void **state)
     expect(&finding, SS_CHECK_OK, "(process 101) and 98 more; cannot be", "");
     ss_vec_fini(&installed);
     ss_vec_fini(&running);
+}
+
+/* What is said to be recordable is what the sampler has a layout for. */
+static void test_python_versions(void **state)
+{
+    (void)state;
+    for (int minor = 0; minor < 30; minor++) {
+        struct ss_python_installs installed = {0}, running = {0};
+        struct ss_check finding;
+        add(&installed, minor, 0);
+        ss_check_python(&installed, &running, &finding);
+        bool is_readable = ss_cpython_layout_next(NULL, (uint16_t)(3 << 8 | minor)) != NULL;
+        assert_int_equal(is_readable, minor >= 8 && minor <= 14);
+        expect(&finding, is_readable ? SS_CHECK_OK : SS_CHECK_LIMITED,
+               is_readable ? "CPython 3." : "no CPython 3.8 to 3.14 found; cannot be recorded: 3.",
+               is_readable ? "" : "PATH");
+        ss_vec_fini(&installed);
+    }
 }
 
 static void test_children(void **state)
@@ -281,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_counters_of_gpus),
         cmocka_unit_test(test_record_and_attach),
         cmocka_unit_test(test_pythons),
+        cmocka_unit_test(test_python_versions),
         cmocka_unit_test(test_children),
         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_folder),
