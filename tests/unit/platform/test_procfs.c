@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/strbuf.h"
 #include "platform/procfs.h"
 #include "platform/task_events.h"
 #include "platform/task_state.h"
@@ -55,6 +56,45 @@ static void own_process_is_described(void **state)
     assert_true(ss_procfs_last_pid(fd) >= child);
     waitpid(child, NULL, 0);
     close(fd);
+}
+
+/* A child that waits for input, after its exec. */
+static pid_t start_waiting(int input[2])
+{
+    int started[2];
+    char nothing;
+    assert_int_equal(pipe(input), 0);
+    assert_int_equal(pipe2(started, O_CLOEXEC), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(input[0], STDIN_FILENO);
+        close(input[1]);
+        execl("/bin/sh", "sh", "-c", "read _", "sh", "--password=hunter2", "last", (char *)NULL);
+        _exit(127);
+    }
+    close(started[1]);
+    assert_int_equal(read(started[0], &nothing, 1), 0); /* closed by exec */
+    close(started[0]);
+    return child;
+}
+
+static void a_command_line_is_whole_and_keeps_no_secret(void **state)
+{
+    (void)state;
+    int input[2], status;
+    pid_t child = start_waiting(input);
+    struct ss_strbuf whole, masked;
+    ss_strbuf_init(&whole, 4096);
+    ss_strbuf_init(&masked, 4096);
+    ss_procfs_cmdline(child, true, &whole);
+    ss_procfs_cmdline(child, false, &masked);
+    close(input[0]);
+    close(input[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_string_equal(whole.data, "sh -c read _ sh --password=hunter2 last");
+    assert_string_equal(masked.data, "sh -c read _ sh --password=*** last");
+    ss_strbuf_fini(&whole);
+    ss_strbuf_fini(&masked);
 }
 
 static int wait_pipe[2];
@@ -188,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stat_lines_with_odd_names_are_parsed),
         cmocka_unit_test(own_process_is_described),
+        cmocka_unit_test(a_command_line_is_whole_and_keeps_no_secret),
         cmocka_unit_test(a_sleeping_thread_has_not_moved_until_it_wakes),
         cmocka_unit_test(a_running_thread_is_on_a_cpu),
         cmocka_unit_test(the_kernel_reports_the_shortest_process),
