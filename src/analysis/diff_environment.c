@@ -29,6 +29,8 @@ static const char *const own_of_recording[] = {"start_realtime_ns",
                                                "window_first_step",
                                                "rank",
                                                ss_fact_torch_operator_ns,
+                                               ss_fact_torch_hooks_ns,
+                                               ss_fact_torch_hooks_ppm,
                                                ss_fact_torch_rank,
                                                ss_fact_loader_worker};
 

@@ -108,11 +108,32 @@ static void find_operators(struct ss_overhead *overheads, const struct ss_model 
     ss_free(uses);
 }
 
+static uint64_t number_of(const struct ss_model *model, uint32_t process, const char *key)
+{
+    const struct ss_model_note *fact = ss_program_fact(model, process, key);
+    return fact != NULL && fact->value > 0 ? (uint64_t)fact->value : 0;
+}
+
+/* Shares above the whole are no measurement. */
+static void find_hooks(struct ss_overhead *overheads, const struct ss_model *model)
+{
+    enum { MILLION = 1000000 };
+    for (uint32_t i = 1; i < model->processes.count; i++) {
+        uint32_t input = model->processes.data[i].input;
+        uint64_t ppm = number_of(model, i, ss_fact_torch_hooks_ppm);
+        if (input < model->inputs.count && ppm <= MILLION && ppm > overheads[input].hooks_ppm) {
+            overheads[input].hooks_ppm = ppm;
+            overheads[input].hooks_ns = number_of(model, i, ss_fact_torch_hooks_ns);
+        }
+    }
+}
+
 void ss_overheads_init(struct ss_overhead *overheads, const struct ss_model *model)
 {
     memset(overheads, 0, model->inputs.count * sizeof *overheads);
     find_recorders(overheads, model);
     find_operators(overheads, model);
+    find_hooks(overheads, model);
 }
 
 double ss_overhead_recorder_share(const struct ss_overhead *overhead)
@@ -127,9 +148,14 @@ double ss_overhead_operators_share(const struct ss_overhead *overhead)
     return overhead->thread_ns > 0 ? cost_ns / (double)overhead->thread_ns : 0;
 }
 
+double ss_overhead_hooks_share(const struct ss_overhead *overhead)
+{
+    return (double)overhead->hooks_ppm / 1e6;
+}
+
 double ss_overhead_share(const struct ss_overhead *overhead)
 {
     double recorder = ss_overhead_recorder_share(overhead);
-    double operators = ss_overhead_operators_share(overhead);
-    return recorder > operators ? recorder : operators;
+    double thread = ss_overhead_operators_share(overhead) + ss_overhead_hooks_share(overhead);
+    return recorder > thread ? recorder : thread;
 }

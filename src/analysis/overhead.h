@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cost of recording: the CPU time of the recorder, measured by the recorder at its end, and the
- * cost of PyTorch's operators on the thread that ran most of them, by the cost per operator that
- * its process recorded. Pure.
+ * Cost of recording: the CPU time of the recorder, measured by the recorder at its end; the cost of
+ * PyTorch's operators on the thread that ran most of them, by the cost per operator that its
+ * process recorded; and the cost of the hooks of Python calls on the training thread, which the
+ * process measured. Pure.
  */
 #ifndef SS_ANALYSIS_OVERHEAD_H
 #define SS_ANALYSIS_OVERHEAD_H
@@ -18,6 +19,9 @@ struct ss_overhead {
     uint64_t operators, operator_ns; /* number; cost of one */
     uint64_t thread_ns;              /* from the begin of the first operator to the end of the
                                       * last */
+    /* Of the process whose hooks cost most; 0: none measured any. */
+    uint64_t hooks_ns;  /* of a step */
+    uint64_t hooks_ppm; /* in millionths of the time of the thread that ends steps */
 };
 
 /* Of each input: `overheads` has model->inputs.count entries. Only ranges that are loaded count. */
@@ -25,7 +29,8 @@ void ss_overheads_init(struct ss_overhead *overheads, const struct ss_model *mod
 /* Shares of one core and of the thread's time, 0 to 1; 0: unknown. */
 double ss_overhead_recorder_share(const struct ss_overhead *overhead);
 double ss_overhead_operators_share(const struct ss_overhead *overhead);
-/* The larger of both. */
+double ss_overhead_hooks_share(const struct ss_overhead *overhead);
+/* The recorder's, or that of the thread (operators and hooks), whichever is larger. */
 double ss_overhead_share(const struct ss_overhead *overhead);
 
 #endif

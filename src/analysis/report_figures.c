@@ -46,6 +46,8 @@ static void put_overhead(const struct ss_overhead *overhead, struct ss_figure *p
     ss_figure_put_count(object, "operators", overhead->operators);
     ss_figure_put_count(object, "operator_ns", overhead->operator_ns);
     ss_figure_put_known(object, "operators_percent", 100 * ss_overhead_operators_share(overhead));
+    ss_figure_put_count(object, "hooks_ns_per_step", overhead->hooks_ns);
+    ss_figure_put_known(object, "hooks_percent", 100 * ss_overhead_hooks_share(overhead));
 }
 
 /* Where the times of an input lie on the time axis of all inputs. The error is unknown where no

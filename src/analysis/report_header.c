@@ -347,6 +347,14 @@ static void add_overhead(struct header *header, const struct ss_overhead *overhe
         ss_sentence_add_number(fact, (int64_t)overhead->operator_ns);
         ss_sentence_add(fact, " ns each)");
     }
+    if (overhead->hooks_ppm > 0) {
+        struct ss_sentence *fact = add_item(header);
+        ss_sentence_add(fact, "hooks of Python calls ");
+        ss_sentence_add_share(fact, 100 * ss_overhead_hooks_share(overhead));
+        ss_sentence_add(fact, " of the training thread (");
+        ss_sentence_add_duration(fact, overhead->hooks_ns);
+        ss_sentence_add(fact, " per step)");
+    }
 }
 
 /* What is in full, and what is summed: nothing to say of short recordings. */

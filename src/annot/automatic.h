@@ -27,6 +27,8 @@ int64_t ss_automatic_enter(uint32_t name);
 void ss_automatic_leave(int64_t before);
 /* The phase of this thread; 0: none, or not the training thread. */
 uint32_t ss_automatic_phase(void);
+/* Whether the next phase that is entered is one of this thread, and none is under way. */
+bool ss_automatic_is_between_phases(void);
 /* claim: this thread trains. guess: this thread may train. disclaim: no thread of this process
  * trains. Without any of these in a forked child, its first thread that calls ss_automatic_begin
  * may train. */

@@ -420,6 +420,12 @@ uint32_t ss_automatic_phase(void)
     return is_trainer() ? atomic_load_explicit(&ss_process_header->phase, memory_order_relaxed) : 0;
 }
 
+bool ss_automatic_is_between_phases(void)
+{
+    return atomic_load_explicit(&ss_process_header->phase, memory_order_relaxed) == 0 &&
+           !atomic_load_explicit(&has_own_phases, memory_order_relaxed) && is_trainer();
+}
+
 int64_t ss_automatic_enter(uint32_t name)
 {
     if (atomic_load_explicit(&has_own_phases, memory_order_relaxed) || !is_trainer()) {

@@ -58,8 +58,10 @@ bool ss_torch_add_functions(ss_python_object *functions)
 {
     return ss_torch_add_methods(functions, methods, sizeof methods / sizeof *methods) &&
            ss_torch_add_event_functions(functions) && ss_torch_add_step_functions(functions) &&
-           ss_torch_add_module_functions(functions) && ss_torch_add_memory_functions(functions) &&
-           ss_torch_add_operator_functions(functions) &&
+           ss_torch_add_module_functions(functions) && ss_torch_add_call_functions(functions) &&
+           ss_torch_add_callable_functions(functions) &&
+           ss_torch_add_outermost_functions(functions) &&
+           ss_torch_add_memory_functions(functions) && ss_torch_add_operator_functions(functions) &&
            ss_torch_add_collective_functions(functions) &&
            ss_torch_add_bucket_functions(functions) && ss_torch_add_device_functions(functions);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of PyTorch's modules as ranges, and the names of the modules. */
+#include "inject/torch_modules.h"
 #include "annot/define.h"
 #include "annot/events.h"
 #include "base/shared_names.h"
-#include "inject/torch.h"
+#include "inject/torch_hook_cost.h"
+#include "inject/torch_outermost.h"
 
 enum { MODULE_SLOTS = 65536, MOST_MODULES = 49152 };
 
@@ -40,12 +42,14 @@ static struct module *find_module(const ss_python_object *address)
     }
 }
 
-/* depth */
+/* depth; a recording begins */
 static ss_python_object *set_module_depth(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
     deepest_module = (int)ss_python.PyLong_AsLongLong(argument);
     module_domain = ss_define_domain(ss_domain_torch_module, sizeof ss_domain_torch_module - 1);
+    ss_torch_outermost_forget();
+    ss_torch_hook_cost_start();
     return ss_python_none();
 }
 
@@ -82,6 +86,7 @@ static ss_python_object *forget_module(ss_python_object *self, ss_python_object 
     uintptr_t address = (uintptr_t)ss_python.PyLong_AsLongLong(argument);
     /* NOLINTNEXTLINE(performance-no-int-to-ptr): Python's id() of an object is its address */
     set_module_name((ss_python_object *)address, 0);
+    ss_torch_outermost_forget();
     return ss_python_none();
 }
 
@@ -90,35 +95,50 @@ static uint32_t name_of_module(const ss_python_object *module)
     return atomic_load_explicit(&find_module(module)->name, memory_order_relaxed);
 }
 
-enum module_call { MODULE_PLAIN, MODULE_PUSHED, MODULE_OUTERMOST, MODULE_UNNAMED };
-
-static ss_python_object *push_named(uint32_t name)
+static enum ss_torch_module_call push_named(uint32_t name)
 {
     bool pushed = !ss_torch_is_off() && deepest_module >= 0 && name != 0 &&
                   ss_event_push(module_domain, name) >= 0;
-    return ss_python.PyLong_FromLongLong(pushed ? MODULE_PUSHED : MODULE_PLAIN);
+    return pushed ? SS_TORCH_MODULE_PUSHED : SS_TORCH_MODULE_PLAIN;
 }
 
-/* module → enum module_call. A range begins (MODULE_PUSHED), or none (MODULE_PLAIN); otherwise
- * Python has work to do before it calls push_module. leave_module gets the result of either. */
+enum ss_torch_module_call ss_torch_module_enter(const ss_python_object *module)
+{
+    int depth = module_depth++;
+    if (depth == 0) {
+        return SS_TORCH_MODULE_OUTERMOST;
+    }
+    if (depth > deepest_module) {
+        return SS_TORCH_MODULE_PLAIN;
+    }
+    uint32_t name = name_of_module(module);
+    return name != 0 ? push_named(name) : SS_TORCH_MODULE_UNNAMED;
+}
+
+enum ss_torch_module_call ss_torch_module_push(const ss_python_object *module)
+{
+    return push_named(name_of_module(module));
+}
+
+void ss_torch_module_leave(enum ss_torch_module_call call)
+{
+    if (call == SS_TORCH_MODULE_PUSHED) {
+        ss_event_pop(module_domain);
+    }
+    module_depth--;
+}
+
+/* module → enum ss_torch_module_call */
 static ss_python_object *enter_module(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    int depth = module_depth++;
-    if (depth == 0) {
-        return ss_python.PyLong_FromLongLong(MODULE_OUTERMOST);
-    }
-    if (depth > deepest_module) {
-        return ss_python.PyLong_FromLongLong(MODULE_PLAIN);
-    }
-    uint32_t name = name_of_module(argument);
-    return name != 0 ? push_named(name) : ss_python.PyLong_FromLongLong(MODULE_UNNAMED);
+    return ss_python.PyLong_FromLongLong(ss_torch_module_enter(argument));
 }
 
 static ss_python_object *push_module(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    return push_named(name_of_module(argument));
+    return ss_python.PyLong_FromLongLong(ss_torch_module_push(argument));
 }
 
 /* module → truth: it has a name */
@@ -131,10 +151,7 @@ static ss_python_object *is_module_named(ss_python_object *self, ss_python_objec
 static ss_python_object *leave_module(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    if (ss_python.PyLong_AsLongLong(argument) == MODULE_PUSHED) {
-        ss_event_pop(module_domain);
-    }
-    module_depth--;
+    ss_torch_module_leave((enum ss_torch_module_call)ss_python.PyLong_AsLongLong(argument));
     return ss_python_none();
 }
 

@@ -8,6 +8,7 @@
 #include "annot/process.h"
 #include "annot/training.h"
 #include "inject/torch.h"
+#include "inject/torch_hook_cost.h"
 
 static ss_python_object *claim_steps(ss_python_object *self, ss_python_object *none)
 {
@@ -62,6 +63,7 @@ static ss_python_object *end_step(ss_python_object *self, ss_python_object *none
     ss_torch_operators_end_step();
     bool counts = !ss_torch_is_off() && ss_automatic_step();
     ss_torch_operators_step();
+    ss_torch_hook_cost_step();
     return ss_python.PyLong_FromLongLong(counts);
 }
 

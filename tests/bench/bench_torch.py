@@ -76,6 +76,8 @@ def main():
     for name in ("layers", "tiny"):
         print(f"torch_hooks_{name}\t{hooks[name + '_ns'] / 1000:.1f}\tof a step of "
               f"{hooks[name + '_plain_ns'] / 1e6:.2f} ms")
+    print(f"torch_hooks_acts\t{100 * hooks['acts_ns'] / hooks['acts_plain_ns']:.1f}\t"
+          f"{hooks['acts_ns'] / 1000:.1f} µs of a step of {hooks['acts_plain_ns'] / 1e6:.2f} ms")
     whole = ours["layers_ns"] / ours["layers_plain_ns"] + hooks["layers_ns"] / hooks["layers_plain_ns"]
     print(f"torch_step\t{100 * whole:.1f}\t{ours['layers_operators']:.0f} operators, "
           f"{ours['layers_plain_ns'] / 1e6:.1f} ms, all of them recorded, and the hooks")

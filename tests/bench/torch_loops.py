@@ -56,6 +56,19 @@ def tiny():
     return trainer(nn.Sequential(*[nn.Linear(4, 4) for _ in range(24)]), lambda: torch.ones(2, 4))
 
 
+def acts():
+    """Eleven forwards of five tiny layers, as of an agent that acts ten times between two updates."""
+    model = nn.Sequential(nn.Linear(4, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
+                          nn.Linear(84, 2))
+    state, train = torch.randn(1, 4), trainer(model, lambda: torch.ones(1, 4))
+
+    def step():
+        for _ in range(10):
+            model(state)
+        train()
+    return step
+
+
 def layers():
     """At least 10 ms, at most 500 operators."""
     return trainer(nn.Sequential(*[nn.Linear(512, 512) for _ in range(10)]),
@@ -68,7 +81,8 @@ def observers():
 
 
 def hooks():
-    places = [(nn.Module, "__call__"), (torch.optim.SGD, "step"), (torch.autograd, "backward")]
+    places = [(nn.Module, "__call__"), (torch.optim.SGD, "step"), (torch.autograd, "backward"),
+              (torch.set_grad_enabled, "__init__"), (torch.set_grad_enabled, "__exit__")]
     ours = [getattr(place, name) for place, name in places]
 
     def turn(on):
@@ -118,7 +132,7 @@ def count_operators(step):
 # Per way: steps of a block, and how many pairs of blocks.
 LOOPS = {"operators": {"add": (additions, 1, 1500), "backward": (backward, 1, 600),
                        "tiny": (tiny, 1, 600), "layers": (layers, 1, 40)},
-         "hooks": {"tiny": (tiny, 20, 120), "layers": (layers, 1, 80)},
+         "hooks": {"tiny": (tiny, 20, 120), "acts": (acts, 20, 120), "layers": (layers, 1, 80)},
          "profiler": {"add": (additions, 100, 12), "backward": (backward, 40, 12),
                       "tiny": (tiny, 20, 12)},
          "stacks": {"add": (additions, 100, 12), "backward": (backward, 40, 12),

@@ -22,6 +22,7 @@ PROGRAMS = {
     "memory": ("torch_memory.py", "--phase", "forward", "--mib", 128, "--steps", 3, "--close", "--fork"),
     "padded": ("-W", "error", "torch_padded.py", "mask"),
     "operators": ("-W", "ignore", "torch_operators.py"),
+    "acts": ("torch_acts.py",),
     "engine": ("trainers/engine.py", "{folder}"),
     "misfit": ("torch_misfit.py",),
     "phases": ("torch_phases.py", "--seconds", 1),
@@ -132,6 +133,34 @@ def test_tokens_of_a_batch_without_its_padding(recorded, events_of):
               for name in ("batch examples", "batch tokens")}
     assert values == {"batch examples": said["examples"], "batch tokens": said["tokens"]}
     assert program.err == ""
+
+
+# --- many short calls of a model --------------------------------------------------------------------
+
+def test_calls_that_begin_without_python_are_recorded_like_others(recorded, own_rows_of, events_of):
+    """As many calls, phases and examples as the program counts, whatever the hooks remember of a call."""
+    said = said_by(recorded.acts)["said"]
+    events = [event for event in events_of(recorded.trace) if event["pid"] == recorded.acts.pid]
+    assert sum(value for event in events if event["ph"] == "C" and event["name"] == "batch examples"
+               for value in event["args"].values()) == said["examples"]
+    phases = collections.Counter(event["name"] for event in events if event["ph"] == "X")
+    # Two calls that fail, one of `odd` while it has a mode, of `caller`, and the profiled one.
+    assert (phases["forward"], phases["inference"]) == (said["forward"] + 5, said["inference"])
+    calls = collections.Counter()
+    for row in own_rows_of(recorded.acts, "range"):
+        calls[row["name"].split(";")[-1]] += row["count"] if row["domain"] == "torch.module" else 0
+    own = said["forward"] + said["evaluated"] + said["inference"] + 3
+    assert (calls["Net"], calls["Caller"], calls["Odd"]) == (own, 1, 3)
+    assert calls["body (Sequential)"] == own - 2 + 1  # not of those that fail; of `caller`
+
+
+def test_the_program_does_not_see_the_calls(recorded):
+    said = said_by(recorded.acts)
+    assert (said["files"], said["ours"], said["gradients"]) == (0, 0, True)
+    alone = json.loads(subprocess.run([sys.executable, WORKLOADS / "torch_acts.py"], capture_output=True, text=True,
+                                      check=True).stdout)
+    assert said["calls"] == alone["calls"]
+    assert said["calls_of_step"] - alone["calls_of_step"] <= 10
 
 
 # --- frameworks that bring their own steps: as they are, without the frameworks ---------------------

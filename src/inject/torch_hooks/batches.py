@@ -159,6 +159,14 @@ def _count_packed(tokens, sequences):
     count(_ELEMENTS, tokens.numel())
 
 
+def plain_input(args, kwargs):
+    """The only input of a call, if observe_called counts its size alone; else None."""
+    one = args[0] if len(args) == 1 and not kwargs else None
+    if type(one) not in PLAIN_TENSORS or (one.dtype in _INTEGERS and one.dim() in (1, 2)):
+        return None
+    return one
+
+
 def observe_called(module, args, kwargs):
     """A training call of an outermost module."""
     if (torch._C._get_tracing_state() is not None

@@ -12,10 +12,12 @@ compiler traces only the original function. Hooks of functions that no compiler 
 
 import functools
 import signal
+import time
 
 import torch
 
-from .libstepscope import set_fact, set_fact_text
+from .libstepscope import (current_phase, define_callables, make_after, make_handler, set_fact,
+                           set_fact_text, set_wrapper_cost)
 from .names import FACT_TORCH_FAILED_HOOKS, FACT_TORCH_HOOKS
 from .state import state
 
@@ -134,9 +136,22 @@ class Hook:
 
 # --- wrappers of calls ----------------------------------------------------------------------------
 
+_HAS_CALLABLES = define_callables(object.__basicsize__)
+
+
+def _handlers(first, *others):
+    """The same functions, whose time libstepscope measures, and of which profilers of the program see
+    nothing (src/inject/torch_callables.c)."""
+    if not _HAS_CALLABLES:
+        return (first, *others)
+    return (make_handler(first, True), *(other and make_handler(other, False) for other in others))
+
+
 def around(begin, end=None):
     """A decorator for a call that a compiler may trace. `begin(args, kwargs)` runs before it; what it
     returns, unless None, is the argument of `end` after it, even if the call raises."""
+    begin, end = _handlers(begin, end)
+
     def decorate(inner, name):
         hook = Hook(name)
 
@@ -167,6 +182,8 @@ def around(begin, end=None):
 def around_untraced(begin, end=None, observe=None):
     """The same for a call that no compiler traces. `observe(args, result)` runs if it returns and
     `begin` has not returned None."""
+    begin, end, observe = _handlers(begin, end, observe)
+
     def decorate(inner, hook):
         hook = hook if isinstance(hook, Hook) else Hook(hook)
 
@@ -201,30 +218,37 @@ def around_untraced(begin, end=None, observe=None):
     return decorate
 
 
-def after(end):
-    """`end()` runs after the call, even if that raises. No compiler traces the call."""
+def after(end, phase=0):
+    """`end()` runs after the call, even if that raises. No compiler traces the call. With a phase: in this one
+    only, and without a function of Python."""
     def decorate(inner, name):
         hook = Hook(name)
+
+        def guarded():
+            if hook.is_on:
+                try:
+                    if not phase or current_phase() == phase:
+                        end()
+                except Exception as error:  # noqa: any exception
+                    if not hook.failed(error):
+                        raise
 
         @functools.wraps(inner)
         def wrapper(*args, **kwargs):
             try:
                 return inner(*args, **kwargs)
             finally:
-                if hook.is_on:
-                    try:
-                        end()
-                    except Exception as error:  # noqa: any exception
-                        if not hook.failed(error):
-                            raise
+                guarded()
         wrapper._stepscope = True
-        return wrapper
+        return make_after(inner, guarded, phase) if phase and _HAS_CALLABLES else wrapper
     return decorate
 
 
 def with_result(change):
     """`change(args, result)` runs if the call returns. The call then returns what `change` returns,
     unless that is None."""
+    change, = _handlers(change)
+
     def decorate(inner, name):
         hook = Hook(name)
 
@@ -247,6 +271,8 @@ def with_result(change):
 def with_argument(index, keyword, change):
     """The call gets what `change(args, argument)` returns in place of one of its arguments, which has
     this index or keyword. No compiler traces the call."""
+    change, = _handlers(change)
+
     def decorate(inner, name):
         hook = Hook(name)
 
@@ -267,6 +293,19 @@ def with_argument(index, keyword, change):
         wrapper._stepscope = True
         return wrapper
     return decorate
+
+
+def measure_wrappers():
+    """What a wrapper adds to a call beside its handlers: the fastest of a few rounds counts."""
+    def plain(*_):
+        pass
+    wrapped, calls, rounds = around(lambda *_: None)(plain, "measured"), range(50), []
+    for function in (plain, wrapped) * 5:
+        begin = time.perf_counter_ns()
+        for _ in calls:
+            function(plain)
+        rounds.append(time.perf_counter_ns() - begin)
+    set_wrapper_cost(max(0, min(rounds[1::2]) - min(rounds[::2])) // len(calls))
 
 
 # --- installation ---------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from . import checkpoints, collectives, compiler, frameworks  # noqa: also unuse
 from .checkpoints import hook_save
 from .compiler import hook_compile
 from .facts import record_cpu, record_thread_counts, record_versions
-from .guard import attempt
+from .guard import attempt, measure_wrappers
 from .late import scan_modules
 from .libstepscope import on_collection, set_fact_text, stop_operators, watch_memory
 from .loaders import hook_loaders
@@ -53,7 +53,7 @@ def install():
     settings.read()
     for one in (record_versions, record_operators, record_thread_counts, record_cpu, hook_loaders,
                 hook_optimizers, hook_scalers, hook_modules, hook_gradients, hook_save,
-                hook_backward, hook_compile, scan_modules):
+                hook_backward, hook_compile, scan_modules, measure_wrappers):
         attempt(one)
     watch_memory()
     gc.callbacks.append(on_collection)  # directly: this function of libstepscope never raises

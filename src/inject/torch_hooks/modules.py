@@ -2,6 +2,8 @@
 """Calls of modules: the outermost one has a phase, and each one a range with the module's name."""
 
 import functools
+import sys
+import types
 import weakref
 
 import torch
@@ -9,8 +11,9 @@ import torch
 from . import model, phases
 from .guard import Hook, callback, is_compiling, is_of_object
 from .late import scan_modules
-from .libstepscope import (define_name, enter_module, forget_module, is_module_named, leave_module,
-                           name_module, push_module)
+from .libstepscope import (define_name, enter_module, forget_calls, forget_module, hook_module_calls,
+                           is_module_named, leave_module, name_module, push_module,
+                           watch_outermost)
 from .parameters import observe_root
 from .phases import begin_phase_of, end_phase_of_module
 from .settings import settings
@@ -92,11 +95,10 @@ class _NoCompiler:
     _is_compiling_flag = False  # for a torch.compiler that lacks it
 
 
-def hook_modules():
-    """The two wrappers are guarded in the same way as those of guard.py, but call libstepscope
-    directly, also when the hook is off: there are as many calls as layers in each step. These two
-    functions of it do not raise."""
-    inner, hook = torch.nn.Module.__call__, Hook("Module.__call__")
+def _wrapper(inner, hook, flags):
+    """Module.__call__ as a function of Python. It is guarded in the same way as those of guard.py, but calls
+    libstepscope directly, also when the hook is off: there are as many calls as layers in each
+    step. These two functions of it do not raise."""
 
     @functools.wraps(inner)
     def __call__(self, *args, **kwargs):
@@ -110,6 +112,7 @@ def hook_modules():
                 call = push_module(self)
         except Exception as error:  # noqa: any exception
             if not hook.failed(error):
+                leave_module(call)
                 raise
         try:
             return inner(self, *args, **kwargs)
@@ -121,10 +124,6 @@ def hook_modules():
             except Exception as error:  # noqa: any exception
                 if not hook.failed(error):
                     raise
-
-    flags = getattr(torch, "compiler", None)
-    if not hasattr(flags, "_is_compiling_flag"):  # then only the compiler traces, and traces inner
-        flags = _NoCompiler
 
     @functools.wraps(inner)
     def in_place(self, *args, **kwargs):
@@ -139,6 +138,7 @@ def hook_modules():
                 call = push_module(self)
         except Exception as error:  # noqa: any exception
             if not hook.failed(error):
+                leave_module(call)
                 raise
         try:
             if self._compiled_call_impl is not None:
@@ -154,4 +154,65 @@ def hook_modules():
                     raise
 
     in_place._torchdynamo_inline = inner
-    torch.nn.Module.__call__ = in_place if _is_known(inner) else __call__
+    return in_place if _is_known(inner) else __call__
+
+
+# --- calls without a function of Python -----------------------------------------------------------
+
+def _handlers(hook):
+    """What libstepscope calls at the begin of an outermost call, for a module without a name, and at
+    the end of a call that may begin an evaluation (src/inject/torch_calls.c)."""
+    def begin(module, args, kwargs):
+        try:
+            return _begin(module, 0, args, kwargs) if hook.is_on else -1
+        except Exception as error:  # noqa: any exception
+            if not hook.failed(error):
+                raise
+            forget_calls()
+        return -1
+
+    def name(module):
+        try:
+            return _begin(module, _UNNAMED, (), {}) if hook.is_on else -1
+        except Exception as error:  # noqa: any exception
+            if not hook.failed(error):
+                raise
+        return -1
+
+    def end(before):
+        try:
+            end_phase_of_module(before)
+        except Exception as error:  # noqa: any exception
+            if not hook.failed(error):
+                raise
+        return 0
+    return begin, name, end
+
+
+def _copy(inner):
+    """The same function, as another object."""
+    copied = types.FunctionType(inner.__code__, inner.__globals__, inner.__name__,
+                                inner.__defaults__, inner.__closure__)
+    copied.__kwdefaults__ = inner.__kwdefaults__
+    return functools.update_wrapper(copied, inner)
+
+
+def hook_modules():
+    """Module.__call__ becomes a copy of itself that libstepscope enters first. CPython 3.11 runs the code
+    of a function without its entry where Python code calls it by name, as in super().__call__(x):
+    there the wrapper takes the place of the copy. Where libstepscope cannot set the entry, the wrapper does it
+    all."""
+    inner, hook = torch.nn.Module.__call__, Hook("Module.__call__")
+    flags = getattr(torch, "compiler", None)
+    if not hasattr(flags, "_is_compiling_flag"):  # then only the compiler traces, and traces inner
+        flags = _NoCompiler
+    called = wrapper = _wrapper(inner, hook, flags)
+    if type(inner) is types.FunctionType:
+        if sys.version_info[:2] != (3, 11):
+            called = _copy(inner)
+        watch_outermost(torch.is_grad_enabled, torch._C._get_tracing_state)
+        compiler = None if flags is _NoCompiler else vars(flags)
+        if not hook_module_calls(called, types.FunctionType.__basicsize__, inner, *_handlers(hook),
+                                 compiler):
+            called = wrapper
+    torch.nn.Module.__call__ = called

@@ -7,13 +7,13 @@ import sys
 import torch
 
 from . import model
-from .batches import observe_called
+from .batches import observe_called, plain_input
 from .devices import poll_first_use
 from .facts import record_anomaly
 from .guard import after, around, around_untraced, attempt, is_compiling, observe, replace
 from .late import when_imported
 from .libstepscope import (begin_steps, begin_training, current_phase, current_recording,
-                           enter_phase, leave_phase)
+                           enter_phase, forget_calls, leave_phase, remember_call)
 from .state import (BACKWARD, CHECKPOINT, COMMUNICATION, EVALUATION, FORWARD, INFERENCE, is_poll_due,
                     local, state)
 from .steps import count_of_optimizers, live_optimizers
@@ -63,10 +63,14 @@ def forget_module(number):
     _Trained.roots.discard(number)
 
 
+def _is_graph(module):
+    graph = getattr(sys.modules.get("torch.fx"), "GraphModule", None)
+    return graph is not None and isinstance(module, graph)
+
+
 def _is_compiled(module):
     """Whether AOT autograd runs this graph: it does so without gradients in any phase."""
-    graph = getattr(sys.modules.get("torch.fx"), "GraphModule", None)
-    if graph is None or not isinstance(module, graph):
+    if not _is_graph(module):
         return False
     frame = sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename.startswith("<stepscope ") or
@@ -118,11 +122,51 @@ def _phase_of(module, thread, args, kwargs):
     if not has_gradients():
         return None if _is_compiled(module) else _phase_without_gradients(module, thread, args, kwargs)
     if not module.training and not _Mode.trains_in_eval_mode:
-        _Mode.has_unproven_evaluation = True
+        _set_unproven(True)
         return EVALUATION
     if _Mode.has_unproven_evaluation and module.training and _has_parameters(module):
-        _Mode.has_unproven_evaluation = False  # the next backward is of this call
+        _set_unproven(False)  # the next backward is of this call
     return FORWARD
+
+
+def _set_unproven(whether):
+    if _Mode.has_unproven_evaluation != whether:
+        _Mode.has_unproven_evaluation = whether
+        forget_calls()
+
+
+# --- calls like the last one ----------------------------------------------------------------------
+
+# Bits of remember_call (src/inject/torch_outermost.c).
+_GRADIENTS, _TRAINING, _NOT_TRAINING, _TRAINS, _ENDS, _POLLED = 1, 2, 4, 8, 16, 32
+
+
+def _remember_training(module, args, kwargs):
+    counted, least = None, 0
+    if _Mode.has_unproven_evaluation:
+        return
+    if current_recording() and _has_parameters(module):
+        counted = plain_input(args, kwargs)
+        least = model.least_dims_of(module)
+        if counted is None:
+            return
+    mode = 0 if _Mode.trains_in_eval_mode else _TRAINING
+    remember_call(module, _GRADIENTS | _TRAINS | mode, FORWARD, counted, least)
+
+
+def _remember(module, args, kwargs, phase):
+    """If the next call of this module has the same phase, and what is counted of it can be counted without Python,
+    unless something changes that libstepscope sees or forget_calls is called for:
+    lets libstepscope begin it."""
+    if phase == FORWARD:
+        _remember_training(module, args, kwargs)
+    elif has_gradients():
+        remember_call(module, _GRADIENTS | _NOT_TRAINING | _ENDS | (0 if state.updates else _POLLED),
+                      EVALUATION, None, 0)
+    elif phase == INFERENCE and state.updates and not _is_graph(module):
+        remember_call(module, _TRAINING if is_trained(module) else 0, INFERENCE, None, 0)
+    elif phase == EVALUATION and not state.updates and not count_of_optimizers() and not _is_graph(module):
+        remember_call(module, _ENDS | _POLLED, EVALUATION, None, 0)
 
 
 # --- the outermost module -------------------------------------------------------------------------
@@ -145,10 +189,14 @@ def begin_phase_of(module, args, kwargs):
     if phase == FORWARD:
         if current_recording():
             observe(observe_called, module, args, kwargs)
-        _Trained.roots.add(id(module))
+        if id(module) not in _Trained.roots:
+            _Trained.roots.add(id(module))
+            forget_calls()
         begin_training()
     else:
         begin_steps()
+    if current_phase() == 0:
+        observe(_remember, module, args, kwargs, phase)
     return enter_phase(phase)
 
 
@@ -169,6 +217,7 @@ def end_evaluation(thread):
 
 
 def _on_gradients():
+    """In the phase of an evaluation."""
     thread = local.thread
     if thread.before_evaluation >= 0 and not is_compiling() and has_gradients():
         end_evaluation(thread)
@@ -177,7 +226,7 @@ def _on_gradients():
 def hook_gradients():
     """Functions that may enable gradients again. no_grad, as a function, a decorator or a context,
     uses set_grad_enabled. A compiler does not trace these: it has its own form of each."""
-    ends_evaluation = after(_on_gradients)
+    ends_evaluation = after(_on_gradients, EVALUATION)
     replace(torch.set_grad_enabled, "__init__", ends_evaluation)
     replace(torch.set_grad_enabled, "__exit__", ends_evaluation)
     replace(getattr(torch, "inference_mode", None), "__exit__", ends_evaluation)
@@ -189,8 +238,9 @@ def _begin_backward(args, kwargs):
     thread = local.thread
     if thread.in_data:
         return None
-    if _Mode.has_unproven_evaluation:
+    if _Mode.has_unproven_evaluation and not _Mode.trains_in_eval_mode:
         _Mode.trains_in_eval_mode = True  # the forward of a training ran in eval mode
+        forget_calls()
     if is_poll_due():
         attempt(record_anomaly)
     if thread.before_evaluation >= 0:

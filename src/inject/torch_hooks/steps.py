@@ -8,7 +8,8 @@ from .facts import record_rank, record_threads
 from .flops import begin_counting, counting, end_counting
 from .guard import attempt, callback
 from .late import scan_modules
-from .libstepscope import claim_steps, current_recording, end_step, set_step_source
+from .libstepscope import (claim_steps, current_recording, end_step, forget_calls,
+                           set_step_source)
 from .settings import settings
 from .state import is_poll_due, state
 
@@ -22,6 +23,7 @@ def mark_end_of_step():
         attempt(begin_counting)
     end_step()
     if is_poll_due():
+        forget_calls()  # so that the next one polls
         attempt(scan_modules)
         attempt(record_threads)
         attempt(record_rank)
@@ -58,6 +60,7 @@ def register_optimizer(optimizer):
             _Registry.count += 1
             reference.number, reference.id = _Registry.count, id(optimizer)
             _Registry.made[reference.id] = reference
+            forget_calls()
 
 
 def count_of_optimizers():

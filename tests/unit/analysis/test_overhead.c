@@ -80,6 +80,11 @@ static void test_costs_add_up(void **state)
     const char *path = begin_recording("overhead");
     put_note(2000000, 2, "fact", "torch.operator_ns = 200", 200);
     put_note(2000000, 1, "fact", "torch.operator_ns = 9000", 9000);
+    put_note(2000000, 2, "fact", "torch.hooks_ppm = 90000", 90000);
+    put_note(3000000, 2, "fact", "torch.hooks_ppm = 25000", 25000);
+    put_note(3000000, 2, "fact", "torch.hooks_ns = 12500", 12500);
+    put_note(3000000, 1, "fact", "torch.hooks_ppm = 400", 400);
+    put_note(3000000, 1, "fact", "torch.hooks_ns = 99999", 99999);
     put_note(101000000, 0, "recorder-cpu", "", 3000000);
     put_note(101000000, 0, "recorder-memory", "", 7 << 20);
     end_recording(path, &model, &overhead);
@@ -91,7 +96,9 @@ static void test_costs_add_up(void **state)
     assert_int_equal(overhead.thread_ns, 10000000);
     assert_float_equal(ss_overhead_recorder_share(&overhead), 0.03, 1e-9);
     assert_float_equal(ss_overhead_operators_share(&overhead), 0.02, 1e-9);
-    assert_float_equal(ss_overhead_share(&overhead), 0.03, 1e-9);
+    assert_int_equal(overhead.hooks_ns, 12500);
+    assert_float_equal(ss_overhead_hooks_share(&overhead), 0.025, 1e-9);
+    assert_float_equal(ss_overhead_share(&overhead), 0.045, 1e-9);
     ss_model_fini(&model);
 }
 
@@ -103,6 +110,8 @@ static void test_nothing_known(void **state)
     (void)state;
     const char *path = begin_recording("no-overhead");
     put_note(2000000, 2, "fact", "torch.operator_ns = -200", -200);
+    put_note(2000000, 2, "fact", "torch.hooks_ppm = -7", -7);
+    put_note(2000000, 1, "fact", "torch.hooks_ppm = 1000001", 1000001);
     put_note(0, 0, "recorder-cpu", "", INT64_MIN);
     put_note(0, 0, "recorder-memory", "", -1);
     end_recording(path, &model, &overhead);
