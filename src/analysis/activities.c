@@ -160,6 +160,22 @@ static enum ss_activity find_call(const char *text, size_t length, bool sleeps)
     return fallback;
 }
 
+/* "x, y = a[i], b[i]" and "return a[i]": a line that indexes, and calls nothing. */
+static bool only_indexes(const char *text, size_t length)
+{
+    size_t begin = 0;
+    while (begin < length && text[begin] == ' ') {
+        begin++;
+    }
+    bool returns = length - begin > 7 && memcmp(text + begin, "return ", 7) == 0;
+    const char *value = returns ? text + begin + 6 : memmem(text, length, " = ", 3);
+    if (value == NULL) {
+        return false;
+    }
+    size_t rest = length - (size_t)(value - text);
+    return memchr(value, '[', rest) != NULL && memchr(text, '(', length) == NULL;
+}
+
 static enum ss_activity activity_of_line(struct ss_activities *activities, uint32_t id, bool sleeps)
 {
     const struct ss_model *model = activities->model;
@@ -171,7 +187,9 @@ static enum ss_activity activity_of_line(struct ss_activities *activities, uint3
             (uint32_t)frame->line);
         char text[MAX_LINE_BYTES];
         size_t length = line.data != NULL ? put_code(line, text) : 0;
-        *cached = (uint8_t)(1 + find_call(text, length, sleeps));
+        enum ss_activity activity = find_call(text, length, sleeps);
+        bool indexes = activity == SS_ACTIVITY_NOTHING && !sleeps && only_indexes(text, length);
+        *cached = (uint8_t)(1 + (indexes ? SS_ACTIVITY_INDEXING : activity));
     }
     return *cached > 0 ? (enum ss_activity)(*cached - 1) : SS_ACTIVITY_NOTHING;
 }

@@ -24,6 +24,8 @@ void ss_finding_set_line(struct ss_finding *finding, const struct ss_phase_line 
                          const char *line_of);
 void ss_finding_set_phase_line(struct ss_finding *finding, const struct ss_training_facts *facts,
                                const char *phase, const char *line_of);
+/* The first memory that grows with every step; NULL: none does. */
+const struct ss_memory *ss_growing_memory(const struct ss_training_facts *facts);
 /* Adds the number of tensor values that a step reads. */
 void ss_finding_add_reads(const struct ss_training_facts *facts, struct ss_finding *finding);
 /* True where the line is worth a finding. */

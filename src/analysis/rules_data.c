@@ -237,6 +237,18 @@ static void name_collating(const struct ss_training_samples *samples, struct ss_
     }
 }
 
+/* Where workers and the training share full cores, the training gains what workers no longer do. */
+static void add_freed_cores(const struct ss_training_facts *facts, uint64_t collate_ns,
+                            struct ss_finding *finding)
+{
+    if (facts->workers > 0 && facts->cores > 0 && !has_room(facts)) {
+        uint64_t freed_ns = collate_ns / facts->cores;
+        finding->recoverable_ns += freed_ns;
+        ss_finding_add(finding, "and for the training, of full cores", SS_EVIDENCE_NS,
+                       (double)freed_ns);
+    }
+}
+
 bool ss_rule_slow_collate(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     bool in_workers = facts->workers > 0;
@@ -246,6 +258,8 @@ bool ss_rule_slow_collate(const struct ss_training_facts *facts, struct ss_findi
     uint64_t data_ns = ss_training_phase_ns(facts, ss_phase_data);
     uint64_t cost_ns = in_workers ? ss_share_of_ns(data_ns, share) : collate_ns;
     ss_finding_set_cost(finding, cost_ns, cost_ns);
+    finding->interrupts = !in_workers;
+    add_freed_cores(facts, collate_ns, finding);
     finding->phase = ss_training_phase(facts, ss_phase_data);
     finding->is_part = true;
     ss_finding_add(finding, "collate of the fetch", SS_EVIDENCE_PERCENT, 100 * share);

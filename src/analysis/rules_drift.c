@@ -2,6 +2,7 @@
 /* The rule on steps that become slower over the run. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/program_facts.h"
 #include "analysis/rule_parts.h"
@@ -153,6 +154,21 @@ struct ss_finding *ss_drift_yield(const struct ss_training_facts *facts, struct 
     return most;
 }
 
+/* Objects that are kept from step to step cost time, too: new memory is touched in each step, and
+ * what walks all of it walks more. */
+static void add_growth(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_memory *grows = ss_growing_memory(facts);
+    if (grows == NULL) {
+        return;
+    }
+    finding->headline = "is lost because steps become slower while memory grows with each of them";
+    ss_finding_add(finding, "memory more with each step", SS_EVIDENCE_BYTES, grows->bytes_per_step);
+    for (const struct ss_rule *rule = ss_rules; rule->id != NULL; rule++) {
+        finding->fix = strcmp(rule->id, "memory-growth") == 0 ? rule->fix : finding->fix;
+    }
+}
+
 bool ss_rule_drift(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_drifts *drifts = &facts->drifts;
@@ -173,5 +189,6 @@ bool ss_rule_drift(const struct ss_training_facts *facts, struct ss_finding *fin
     if (drifts->processes > 1) {
         add_who(facts, row, finding);
     }
+    add_growth(facts, finding);
     return lost_ns > 0;
 }

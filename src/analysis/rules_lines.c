@@ -9,13 +9,19 @@
 
 /* --- what costs no time ---------------------------------------------------------------------- */
 
+const struct ss_memory *ss_growing_memory(const struct ss_training_facts *facts)
+{
+    for (size_t i = 0; i < facts->memories.rows.count; i++) {
+        if (facts->memories.rows.data[i].grows) {
+            return &facts->memories.rows.data[i];
+        }
+    }
+    return NULL;
+}
+
 bool ss_rule_memory_growth(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    const struct ss_memory *grows = NULL;
-    for (size_t i = 0; i < facts->memories.rows.count; i++) {
-        const struct ss_memory *memory = &facts->memories.rows.data[i];
-        grows = grows == NULL && memory->grows ? memory : grows;
-    }
+    const struct ss_memory *grows = ss_growing_memory(facts);
     if (grows == NULL) {
         return false;
     }
@@ -47,8 +53,9 @@ bool ss_rule_warm_up(const struct ss_training_facts *facts, struct ss_finding *f
 
 static int least_percent_of(const struct ss_hot_line *line)
 {
-    return line->activity != SS_ACTIVITY_NOTHING ? SS_LIMIT_KNOWN_LINE_PERCENT
-                                                 : SS_LIMIT_UNKNOWN_LINE_PERCENT;
+    return line->activity == SS_ACTIVITY_INDEXING  ? SS_LIMIT_INDEXING_LINE_PERCENT
+           : line->activity != SS_ACTIVITY_NOTHING ? SS_LIMIT_KNOWN_LINE_PERCENT
+                                                   : SS_LIMIT_UNKNOWN_LINE_PERCENT;
 }
 
 bool ss_finding_put_hot_line(const struct ss_training_facts *facts, const struct ss_hot_line *line,

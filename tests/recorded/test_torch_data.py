@@ -50,5 +50,14 @@ def test_facts_of_a_model(facts_of):
     assert facts["torch.anomaly"] == ["1", "0"]
 
 
+def test_slow_samples_are_named_by_their_index(recordings, report_of):
+    first = report_of(recordings("data_slow_samples").trace)["training"]["advice"][0]
+    evidence = {one["what"]: one["value"] for one in first["evidence"]}
+    assert first["rule"] == "slow-samples", first["summary"]
+    assert 3 <= evidence["slow samples"] <= 7 and evidence["of the time of all samples"] > 60
+    assert evidence["slowest: index"] % 20 == evidence["then index"] % 20 == 7
+    assert 0.5 * first["of_ns"] < first["cost_ns"] < first["of_ns"]
+
+
 def test_threads_of_workers_are_reported(facts_of):
     assert "7" in facts_of("data_threads")["torch.threads"]

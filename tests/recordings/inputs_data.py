@@ -39,6 +39,23 @@ for x in torch.utils.data.DataLoader(torch.ones(16, 4), batch_size=4, num_worker
     net(x).sum().backward()
     optimizer.step()
 """
+# Each 20th sample takes fifty times as long.
+SLOW_SAMPLES = """\
+import time, torch
+torch.set_num_threads(1)
+class Samples(torch.utils.data.Dataset):
+    def __len__(self):
+        return 240
+    def __getitem__(self, index):
+        time.sleep(0.05 if index % 20 == 7 else 0.001)
+        return torch.ones(4)
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), 1e-3)
+for x in torch.utils.data.DataLoader(Samples(), batch_size=4):
+    net(x).sum().backward()
+    optimizer.step()
+"""
+INPUTS["data_slow_samples"] = Input(code=SLOW_SAMPLES, options=("-r", 2, *OPTIONS[2:], "--operators", "off"))
 for _workers in 0, 2:
     INPUTS[f"data_transforms_{_workers}"] = Input(
         program=("torch_transforms.py", "--workers", _workers), options=(*OPTIONS, "--operators", "off"))

@@ -14,6 +14,7 @@ static inline struct ss_strview source_line(void *context, struct ss_strview pat
     (void)path;
     return ss_strview_of(line == 36   ? "        with lock:"
                          : line == 37 ? "with lock: sleep(1)"
+                         : line == 44 ? "x, y = X[j], Y[j]"
                          : line == 30 ? "        print(loss)"
                          : line == 31 ? "x.item()"
                          : line == 32 ? "gc.collect()"

@@ -114,6 +114,23 @@ static void drift_names_the_rank(void **state)
     end(&made);
 }
 
+/* Objects that are kept slow the training down: the fix is that of the growing memory. */
+static void drift_beside_growing_memory(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = jumping(40, 8000);
+    shape.grow_bytes = 4e6;
+    make(&made, &shape);
+    check_findings(&made.diagnosis, "drift memory-growth");
+    const struct ss_finding *findings = made.diagnosis.findings.data;
+    assert_non_null(strstr(findings[0].headline, "while memory grows"));
+    assert_ptr_equal(findings[0].fix, findings[1].fix);
+    assert_in_range((uint64_t)evidence(&findings[0], "memory more with each step"), 3900000,
+                    4100000);
+    end(&made);
+}
+
 /* --- the same time in another finding -----------------------------------------------------------
  */
 
@@ -181,6 +198,7 @@ int main(void)
         cmocka_unit_test(rule_drift_beside_a_larger_one),
         cmocka_unit_test(drift_along_a_line),
         cmocka_unit_test(drift_names_the_rank),
+        cmocka_unit_test(drift_beside_growing_memory),
         cmocka_unit_test(drift_yields_to_the_finding_of_its_time),
         cmocka_unit_test(drift_keeps_the_rest_of_its_time),
     };

@@ -262,6 +262,33 @@ static void hot_line_of_operators(void **state)
     speaks(&shape, "hot-line");
 }
 
+/* A training without a loader takes its batches by index: so much of it is no fault. */
+static uint64_t indexing;
+
+static void add_indexing(struct made *made, const struct shape *shape)
+{
+    (void)shape;
+    add_samples(made, NULL, 44, NULL, SS_STATE_ON_CPU, indexing);
+}
+
+static void a_batch_is_taken_by_index(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = clean;
+    shape.rest_us = 24000; /* of 121 ms: 25 in no phase */
+    shape.more = add_indexing;
+    shape.plain = 3;
+    indexing = 97; /* 24.25 ms: 20.04 % */
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "hot-line");
+    assert_int_equal(finding.activity, SS_ACTIVITY_INDEXING);
+    end(&made);
+    shape.plain = 4;
+    indexing = 96; /* 24 ms: 19.83 % */
+    speaks(&shape, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +304,7 @@ int main(void)
         cmocka_unit_test(rule_hot_line_beside_a_larger_one),
         cmocka_unit_test(hot_line_of_unknown_activity),
         cmocka_unit_test(hot_line_of_operators),
+        cmocka_unit_test(a_batch_is_taken_by_index),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
