@@ -4,12 +4,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/intern.h"
+
 /* Detail has so many parts of the limit; the last one is never reached: ln of a year over a second
  * is 17. */
 enum { PARTS = 16 };
 /* Of what detail may grow by, the share for steps that stand out. */
 static const double outlier_share = 0.25;
-enum { WINDOW_STEPS = 8, FEWEST_LENGTHS = 16, UPDATE_EACH = 16, MEAN_OF = 32 };
+enum { WINDOW_STEPS = 8, SURE_WINDOWS = 16, FEWEST_LENGTHS = 16, UPDATE_EACH = 16, MEAN_OF = 32 };
 static const double first_event_bytes = 6;
 static const uint64_t second_ns = UINT64_C(1000000000);
 enum { DISK_LOW_PERCENT = 120 /* of its reserve: no more detail */ };
@@ -112,30 +114,31 @@ static bool has_room(const struct ss_detail_budget *budget)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* From 0.5 to 1.5: windows must not fall into step with what the program does periodically. */
-static double jitter(struct ss_detail_steps *steps)
+/* Windows are blocks of steps, chosen by a hash of their number: at random for each program, but
+ * alike in all ranks of a run, whose budgets are alike. The more may be written, the more likely.
+ */
+static bool is_chosen(const struct ss_detail_steps *steps, const struct ss_detail_budget *budget,
+                      int64_t block)
 {
-    steps->random = steps->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return 0.5 + (double)(steps->random >> 40) / (1 << 24);
+    double cost = WINDOW_STEPS * (steps->events > 1 ? steps->events : 1) * budget->event_bytes;
+    double draw = (double)(ss_hash_u64((uint64_t)block + 1) >> 11) / (double)(UINT64_C(1) << 53);
+    return draw < budget->window_bytes / (SURE_WINDOWS * cost);
 }
 
-enum ss_detail ss_detail_plan(struct ss_detail_steps *steps, const struct ss_detail_budget *budget)
+enum ss_detail ss_detail_plan(struct ss_detail_steps *steps, const struct ss_detail_budget *budget,
+                              int64_t number)
 {
     bool has_limit = budget->max_bytes > 0 || is_disk_low(budget);
+    int64_t block = number / WINDOW_STEPS;
     if (!ss_detail_budget_thins(budget) || !has_limit) {
         return SS_DETAIL_FULL;
     }
-    if (steps->window_steps > 0 && has_room(budget)) {
-        steps->window_steps--;
-        return SS_DETAIL_FULL;
+    if (!steps->has_block || block != steps->block) {
+        steps->has_block = true;
+        steps->block = block;
+        steps->is_window = is_chosen(steps, budget, block);
     }
-    double cost = WINDOW_STEPS * (steps->events > 1 ? steps->events : 1) * budget->event_bytes;
-    steps->window_steps = 0;
-    if (!has_room(budget) || budget->window_bytes < cost * jitter(steps)) {
-        return SS_DETAIL_UNDECIDED;
-    }
-    steps->window_steps = WINDOW_STEPS - 1;
-    return SS_DETAIL_FULL;
+    return steps->is_window && has_room(budget) ? SS_DETAIL_FULL : SS_DETAIL_UNDECIDED;
 }
 
 static void sort(uint64_t *values, unsigned count)

@@ -63,12 +63,13 @@ struct ss_detail_steps {
     uint64_t lengths_ns[SS_DETAIL_LENGTHS]; /* of the last steps, a ring */
     uint64_t count, long_ns;                /* steps so far; above which length one stands out */
     double events;                          /* mean of a step's events of detail */
-    uint64_t random;
-    uint32_t window_steps; /* that the current window still has */
+    int64_t block;                          /* of steps, the current */
+    bool has_block, is_window;
 };
 
-/* What the step that begins is to be: FULL or UNDECIDED. */
-enum ss_detail ss_detail_plan(struct ss_detail_steps *steps, const struct ss_detail_budget *budget);
+/* What the step of this number, which begins, is to be: FULL or UNDECIDED. */
+enum ss_detail ss_detail_plan(struct ss_detail_steps *steps, const struct ss_detail_budget *budget,
+                              int64_t number);
 /* The step has ended: STOOD_OUT or SUMS, of an undecided one, else `planned`. `events`: of
  * detail. */
 enum ss_detail ss_detail_settle(struct ss_detail_steps *steps,

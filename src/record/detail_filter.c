@@ -214,39 +214,44 @@ static struct ss_detail_unit *open_unit(struct ss_detail_filter *filter)
     return &filter->units.data[filter->units.count - 1];
 }
 
-static void begin_unit(struct ss_detail_filter *filter, uint64_t time_ns, bool is_step)
+/* `step`: NULL: what begins is none. */
+static void begin_unit(struct ss_detail_filter *filter, uint64_t time_ns,
+                       const struct ss_annot_event *step)
 {
-    enum ss_detail detail = ss_detail_plan(&filter->steps, filter->budget);
-    if (detail == SS_DETAIL_UNDECIDED && !is_step) {
+    int64_t number = step != NULL ? (int64_t)step->value : (int64_t)filter->slices++;
+    enum ss_detail detail = ss_detail_plan(&filter->steps, filter->budget, number);
+    if (detail == SS_DETAIL_UNDECIDED && step == NULL) {
         detail = SS_DETAIL_SUMS;
     }
     ss_vec_push(&filter->units, (struct ss_detail_unit){.begin_ns = time_ns,
                                                         .end_ns = UINT64_MAX,
                                                         .detail = detail,
-                                                        .is_step = is_step,
+                                                        .is_step = step != NULL,
                                                         .has_operators = true});
 }
 
 /* A step, or what lies between steps, ends at `time_ns`, and another one begins. */
-static void cut(struct ss_detail_filter *filter, uint64_t time_ns, bool is_step)
+static void cut(struct ss_detail_filter *filter, uint64_t time_ns,
+                const struct ss_annot_event *step)
 {
     struct ss_detail_unit *unit = open_unit(filter);
     unit->end_ns = time_ns > unit->begin_ns ? time_ns : unit->begin_ns;
     unit->has_operators = filter->operators > 0;
     unit->detail = ss_detail_settle(&filter->steps, filter->budget, unit->detail,
                                     unit->end_ns - unit->begin_ns, unit->events);
-    begin_unit(filter, unit->end_ns, is_step);
+    begin_unit(filter, unit->end_ns, step);
 }
 
 /* From the begin of a step on, or of any time where there are none. */
-static void begin_thinning(struct ss_detail_filter *filter, uint64_t time_ns, bool is_step)
+static void begin_thinning(struct ss_detail_filter *filter, uint64_t time_ns,
+                           const struct ss_annot_event *step)
 {
     filter->is_thinning = true;
     filter->busy_ns = time_ns;
     /* What is older may still be in rings. */
     ss_vec_push(&filter->units,
                 (struct ss_detail_unit){.end_ns = time_ns, .detail = SS_DETAIL_FULL});
-    begin_unit(filter, time_ns, is_step);
+    begin_unit(filter, time_ns, step);
 }
 
 /* Of a step in full, before any is thinned: the next ones are compared with it. */
@@ -262,17 +267,17 @@ static void pass_step(struct ss_detail_filter *filter, uint64_t time_ns)
 
 static void on_step(struct ss_detail_filter *filter, const struct ss_annot_event *event)
 {
-    bool is_step = event->kind == SS_ANNOT_STEP;
+    const struct ss_annot_event *step = event->kind == SS_ANNOT_STEP ? event : NULL;
     filter->has_steps = true;
     filter->step_lane = event->lane;
     if (filter->is_thinning) {
-        cut(filter, event->time_ns, is_step);
+        cut(filter, event->time_ns, step);
         return;
     }
     pass_step(filter, event->time_ns);
     say(filter, event->time_ns, SS_DETAIL_FULL); /* where the filter was stopped */
     if (ss_detail_budget_thins(filter->budget) && !filter->is_off) {
-        begin_thinning(filter, event->time_ns, is_step);
+        begin_thinning(filter, event->time_ns, step);
     }
 }
 
@@ -323,7 +328,7 @@ void ss_detail_filter_drained(struct ss_detail_filter *filter, uint64_t began_ns
         filter->spent = filter->passed;
         if (!filter->has_steps && !filter->is_off && ss_detail_budget_thins(filter->budget) &&
             until_ns > 0) {
-            begin_thinning(filter, until_ns, false);
+            begin_thinning(filter, until_ns, NULL);
         }
         return;
     }
@@ -339,7 +344,7 @@ void ss_detail_filter_drained(struct ss_detail_filter *filter, uint64_t began_ns
         drain_open(filter, until_ns);
     }
     if (!filter->has_steps && until_ns >= open_unit(filter)->begin_ns + slice_ns) {
-        cut(filter, until_ns, false);
+        cut(filter, until_ns, NULL);
     }
 }
 
@@ -460,7 +465,6 @@ struct ss_detail_filter *ss_detail_filter_new(const struct ss_annot_sink *to,
     filter->main_tid = main_tid;
     filter->operators = 1;
     filter->last = SS_DETAIL_FULL;
-    filter->steps.random = (uint64_t)main_tid;
     ss_detail_sums_init(&filter->sums);
     return filter;
 }

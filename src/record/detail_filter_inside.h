@@ -48,6 +48,7 @@ struct ss_detail_filter {
     int32_t main_tid;
     bool is_thinning, is_off;
     bool has_steps;
+    uint64_t slices; /* so far */
     struct ss_detail_steps steps;
     uint8_t domains[SS_RING_MAX_DOMAINS]; /* enum ss_detail_kind */
     bool has_collectives[SS_RING_MAX_DOMAINS];

@@ -22,6 +22,7 @@ struct run {
     uint64_t now_ns, detail_bytes, other_bytes, records;
     uint64_t free_bytes, reserve_bytes;
     uint64_t full, stood_out, sums;
+    int64_t number; /* of the next step */
 };
 
 static void begin(struct run *run, uint64_t max_bytes)
@@ -42,7 +43,7 @@ static void update(struct run *run)
 
 static enum ss_detail step(struct run *run, uint64_t step_ns)
 {
-    enum ss_detail detail = ss_detail_plan(&run->steps, &run->budget);
+    enum ss_detail detail = ss_detail_plan(&run->steps, &run->budget, run->number++);
     run->now_ns += step_ns;
     detail = ss_detail_settle(&run->steps, &run->budget, detail, step_ns, STEP_EVENTS);
     run->other_bytes += OTHER_BYTES;
@@ -128,6 +129,22 @@ static void many_long_steps_do_not_use_up_the_limit(void **state)
     assert_true(run.stood_out > 0 && run.full > 0);
 }
 
+/* Ranks whose steps differ by a hundredth, in length and events, have nearly the same windows. */
+static void ranks_have_the_same_windows(void **state)
+{
+    (void)state;
+    struct run one, other;
+    uint64_t common = 0;
+    begin(&one, MAX_BYTES);
+    begin(&other, MAX_BYTES);
+    for (uint64_t i = 0; i < 200000; i++) {
+        bool has = step(&one, SECOND_NS / 10) == SS_DETAIL_FULL;
+        common += (step(&other, SECOND_NS / 10 + SECOND_NS / 1000) == SS_DETAIL_FULL) && has;
+    }
+    assert_true(10 * common > 8 * one.full && 10 * common > 8 * other.full);
+    assert_true(one.full < 20000);
+}
+
 static void all_is_in_full_without_a_limit(void **state)
 {
     (void)state;
@@ -176,6 +193,7 @@ int main(void)
         cmocka_unit_test(detail_becomes_rarer_and_never_ends),
         cmocka_unit_test(a_long_step_is_in_full),
         cmocka_unit_test(many_long_steps_do_not_use_up_the_limit),
+        cmocka_unit_test(ranks_have_the_same_windows),
         cmocka_unit_test(all_is_in_full_without_a_limit),
         cmocka_unit_test(what_is_always_written_comes_first),
         cmocka_unit_test(a_disk_near_its_reserve_gets_no_detail),
