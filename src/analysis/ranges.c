@@ -184,6 +184,19 @@ static void fill_row(const struct ss_model *model, const struct ss_range_row *ro
     fill_payloads(row, cells);
 }
 
+static void add_detail_notes(const struct ss_model *model, struct ss_table *table)
+{
+    if (ss_model_has_summed_ranges(model)) {
+        ss_sentence_add(ss_table_add_note(table, SS_NOTE_ASIDE),
+                        "ranges after the file had its size (record --max-size) are not counted");
+    }
+    if (ss_model_has_summed_steps(model)) {
+        ss_sentence_add(ss_table_add_note(table, SS_NOTE_ASIDE),
+                        "operators, modules and calls of devices are those of the steps in full: "
+                        "--by op and --by module count those of all steps");
+    }
+}
+
 void ss_ranges_table(const struct ss_selection *selection, const struct ss_ranges_options *options,
                      struct ss_table *table)
 {
@@ -214,10 +227,6 @@ void ss_ranges_table(const struct ss_selection *selection, const struct ss_range
                         "* some began before the recording or ended after it: they are longer "
                         "than shown");
     }
-    if (ss_model_has_summed_steps(selection->model)) {
-        ss_sentence_add(ss_table_add_note(table, SS_NOTE_ASIDE),
-                        "operators, modules and calls of devices are those of the steps in full: "
-                        "--by op and --by module count those of all steps");
-    }
+    add_detail_notes(selection->model, table);
     ss_range_rows_fini(&all);
 }

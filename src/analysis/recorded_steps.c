@@ -90,13 +90,29 @@ bool ss_recorded_steps_lost_some(const struct ss_recorded_steps *recorded, uint3
     return recorded->summaries[process].lost_some && !recorded->summaries[process].has_whole;
 }
 
+/* Slices of a program without steps are in sums, too. */
 bool ss_model_has_summed_steps(const struct ss_model *model)
 {
-    uint32_t name = ss_intern_find(&model->strings, ss_counter_detail_recorded,
-                                   sizeof ss_counter_detail_recorded - 1);
-    for (size_t i = 0; i < model->values.count && name != 0; i++) {
-        const struct ss_model_value *value = &model->values.data[i];
-        if (model->tracks.data[value->track].name == name && ss_model_real(value) == 0) {
+    struct ss_recorded_steps recorded;
+    bool found = false;
+    ss_recorded_steps_init(&recorded, model);
+    for (size_t i = 1; i < model->tracks.count && !found; i++) {
+        const struct ss_model_track *track = &model->tracks.data[i];
+        const struct ss_recorded_values *values = &recorded.details[track->process];
+        for (size_t k = values->at; track->kind == SS_TRACK_STEPS && k < values->end; k++) {
+            found = found || ss_model_real(&model->values.data[k]) == 0;
+        }
+    }
+    ss_recorded_steps_fini(&recorded);
+    return found;
+}
+
+bool ss_model_has_summed_ranges(const struct ss_model *model)
+{
+    uint32_t name =
+        ss_intern_find(&model->strings, ss_domain_range_sums, sizeof ss_domain_range_sums - 1);
+    for (size_t i = 1; i < model->tracks.count && name != 0; i++) {
+        if (model->tracks.data[i].name == name) {
             return true;
         }
     }

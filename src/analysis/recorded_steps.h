@@ -43,5 +43,7 @@ bool ss_recorded_steps_lost_some(const struct ss_recorded_steps *recorded, uint3
 
 /* Whether any process has steps in sums. */
 bool ss_model_has_summed_steps(const struct ss_model *model);
+/* Whether ranges that a program marked itself are in sums, from some time on. */
+bool ss_model_has_summed_ranges(const struct ss_model *model);
 
 #endif

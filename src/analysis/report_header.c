@@ -360,10 +360,15 @@ static void add_overhead(struct header *header, const struct ss_overhead *overhe
 /* What is in full, and what is summed: nothing to say of short recordings. */
 static void add_detail(struct header *header, const struct ss_trust *trust)
 {
+    begin_row(header, "Detail");
+    if (trust->sums_ranges) {
+        add_words(header,
+                  "the file reached its size (record --max-size): from then on, ranges that "
+                  "the program marks are sums");
+    }
     if (trust->summed_steps == 0) {
         return;
     }
-    begin_row(header, "Detail");
     struct ss_sentence *fact = add_item(header);
     ss_sentence_add(fact, "operators, modules and work of devices in full in ");
     ss_sentence_add_count(fact, trust->steps - trust->summed_steps);

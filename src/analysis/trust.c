@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/program_facts.h"
+#include "analysis/recorded_steps.h"
 #include "base/shared_names.h"
 
 /* Where the rows of an input begin and end in a table. Inputs are loaded one after the other, so
@@ -500,7 +501,9 @@ static struct part *find_parts(const struct ss_model *model)
 void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;
-    *trust = (struct ss_trust){.selection = selection, .skipped_files = model->skipped_files};
+    *trust = (struct ss_trust){.selection = selection,
+                               .skipped_files = model->skipped_files,
+                               .sums_ranges = ss_model_has_summed_ranges(model)};
     struct part *parts = find_parts(model);
     for (uint32_t i = 0; i < model->inputs.count; i++) {
         struct ss_trust_input one;

@@ -103,6 +103,7 @@ struct ss_trust {
     /* Steps; those whose operators and modules are in the recording as sums, and those that are in
      * full because they stood out. */
     uint64_t steps, summed_steps, outstanding_steps;
+    bool sums_ranges; /* at its end, also of ranges that the program marks itself */
     uint32_t skipped_files;
     const char *why_no_marks;   /* why annotations or torch were not fully recorded; NULL: they
                                  * were */

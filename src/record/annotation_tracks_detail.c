@@ -52,8 +52,10 @@ static struct ss_event_value number(enum ss_event_field_id field, uint64_t value
 
 static uint32_t sums_track(struct ss_annotation_tracks *tracks, enum ss_detail_kind kind)
 {
-    return track_of(tracks, &tracks->sum_tracks[kind], SS_TRACK_RANGES,
-                    kind == SS_DETAIL_MODULES ? ss_domain_torch_module_sums : ss_domain_torch_sums);
+    const char *domain = kind == SS_DETAIL_MODULES  ? ss_domain_torch_module_sums
+                         : kind == SS_DETAIL_RANGES ? ss_domain_range_sums
+                                                    : ss_domain_torch_sums;
+    return track_of(tracks, &tracks->sum_tracks[kind], SS_TRACK_RANGES, domain);
 }
 
 static void write_sum(struct ss_annotation_tracks *tracks, uint64_t time_ns,

@@ -83,8 +83,8 @@ void ss_detail_budget_update(struct ss_detail_budget *budget,
         return;
     }
     learn_size(budget, figures);
-    bool is_used_up = budget->max_bytes > 0 && budget->first_bytes >= part(budget);
-    if (is_used_up || is_disk_low(budget)) {
+    bool is_first_over = budget->max_bytes > 0 && budget->first_bytes >= part(budget);
+    if (is_first_over || is_disk_low(budget)) {
         budget->thinned_ns = figures->now_ns > 0 ? figures->now_ns : 1;
         budget->outlier_bytes = outlier_share * part(budget); /* the first need not wait */
     }
@@ -93,6 +93,13 @@ void ss_detail_budget_update(struct ss_detail_budget *budget,
 bool ss_detail_budget_thins(const struct ss_detail_budget *budget)
 {
     return budget->thinned_ns != 0;
+}
+
+bool ss_detail_budget_is_used_up(const struct ss_detail_budget *budget)
+{
+    return budget->thinned_ns != 0 &&
+           (is_disk_low(budget) ||
+            (budget->max_bytes > 0 && budget->figures.bytes >= budget->max_bytes));
 }
 
 void ss_detail_budget_spend(struct ss_detail_budget *budget, enum ss_detail why, uint64_t events)

@@ -53,6 +53,8 @@ void ss_detail_budget_update(struct ss_detail_budget *budget,
                              const struct ss_detail_figures *figures);
 /* Whether steps are thinned: else all detail is written as it comes. */
 bool ss_detail_budget_thins(const struct ss_detail_budget *budget);
+/* The file has its size: ranges that the program marks itself are detail from now on, too. */
+bool ss_detail_budget_is_used_up(const struct ss_detail_budget *budget);
 /* So many events of detail are written; `why`: FULL or STOOD_OUT. */
 void ss_detail_budget_spend(struct ss_detail_budget *budget, enum ss_detail why, uint64_t events);
 

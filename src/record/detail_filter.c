@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/detail_filter.h"
 
+#include <stdio.h>
+
 #include "base/device_api.h"
 #include "base/shared_names.h"
 #include "record/detail_filter_inside.h"
@@ -15,14 +17,26 @@ enum { INTERVAL_PARTS = 64, MOST_CHANGES = 8192 };
 
 /* --- what events are -------------------------------------------------------------------------- */
 
+static bool is_on_lane(enum ss_annot_kind kind)
+{
+    return kind == SS_ANNOT_RANGE_BEGIN || kind == SS_ANNOT_RANGE_END || kind == SS_ANNOT_MARK ||
+           kind == SS_ANNOT_FLOW;
+}
+
 static enum ss_detail_kind kind_of(const struct ss_detail_filter *filter,
                                    const struct ss_annot_event *event)
 {
     bool is_range = event->kind == SS_ANNOT_RANGE_BEGIN || event->kind == SS_ANNOT_RANGE_END;
-    enum ss_detail_kind kind = is_range && event->domain < SS_RING_MAX_DOMAINS
-                                   ? (enum ss_detail_kind)filter->domains[event->domain]
-                                   : SS_DETAIL_NONE;
-    return kind == SS_DETAIL_MODULES && !filter->has_steps ? SS_DETAIL_NONE : kind;
+    if (!is_on_lane(event->kind) || event->domain >= SS_RING_MAX_DOMAINS) {
+        return SS_DETAIL_NONE;
+    }
+    enum ss_detail_kind kind = (enum ss_detail_kind)filter->domains[event->domain];
+    if (kind != SS_DETAIL_NONE) {
+        bool is_thinned = is_range && (kind != SS_DETAIL_MODULES || filter->has_steps);
+        return is_thinned ? kind : SS_DETAIL_NONE;
+    }
+    return filter->thins_ranges && !filter->is_shared[event->domain] ? SS_DETAIL_RANGES
+                                                                     : SS_DETAIL_NONE;
 }
 
 static struct ss_detail_lane *lane_of(struct ss_detail_filter *filter,
@@ -59,31 +73,70 @@ static void follow_main(struct ss_detail_filter *filter, const struct ss_detail_
     filter->busy_ns = event->time_ns > filter->busy_ns ? event->time_ns : filter->busy_ns;
 }
 
-/* Ranges that end in a later unit go where they began; their times count in the unit of the end. */
+static struct ss_detail_nest *nest_of(struct ss_detail_lane *lane, enum ss_detail_kind kind,
+                                      uint32_t domain)
+{
+    if (kind != SS_DETAIL_RANGES) {
+        return &lane->nests[kind];
+    }
+    if (domain >= lane->own.count) {
+        ss_vec_resize(&lane->own, (size_t)domain + 1);
+    }
+    return &lane->own.data[domain];
+}
+
+/* The previous thread has ended, with its ranges. */
+static void begin_thread(struct ss_detail_lane *lane, uint32_t thread)
+{
+    lane->thread = thread;
+    for (size_t i = 0; i < SS_DETAIL_KINDS; i++) {
+        ss_vec_clear(&lane->nests[i].open);
+    }
+    for (size_t i = 0; i < lane->own.count; i++) {
+        ss_vec_clear(&lane->own.data[i].open);
+    }
+}
+
+/* Returns whether it is written: as its begin is, wherever it ends. Its time counts in the unit of
+ * the end. */
+static bool process_range(struct ss_detail_filter *filter, struct ss_detail_lane *lane,
+                          enum ss_detail_kind kind, const struct ss_annot_event *event,
+                          const struct ss_detail_unit *unit)
+{
+    struct ss_detail_nest *nest = nest_of(lane, kind, event->domain);
+    bool is_written = unit->detail != SS_DETAIL_SUMS;
+    bool is_followed = kind == SS_DETAIL_OPERATORS && !is_written;
+    if (event->kind == SS_ANNOT_RANGE_BEGIN) {
+        if (is_followed) {
+            follow_main(filter, nest, event);
+        }
+        ss_detail_sums_begin(&filter->sums, nest,
+                             kind == SS_DETAIL_OPERATORS ? &lane->nests[SS_DETAIL_MODULES] : NULL,
+                             event, what_is(filter, event->name), is_written);
+        return is_written;
+    }
+    bool counts = !is_written && (kind != SS_DETAIL_OPERATORS || unit->has_operators);
+    bool was_written =
+        ss_detail_sums_end(&filter->sums, nest, counts ? kind : SS_DETAIL_NONE, event->time_ns);
+    if (is_followed) {
+        follow_main(filter, nest, event);
+    }
+    return was_written;
+}
+
 static void process(struct ss_detail_filter *filter, struct ss_detail_lane *lane,
                     const struct ss_annot_event *event, const struct ss_detail_unit *unit)
 {
-    bool is_written = unit->detail != SS_DETAIL_SUMS;
     enum ss_detail_kind kind = (enum ss_detail_kind)filter->domains[event->domain];
-    struct ss_detail_nest *nest = &lane->nests[kind];
-    if (lane->thread != event->thread) { /* the previous thread has ended, with its ranges */
-        lane->thread = event->thread;
-        ss_vec_clear(&lane->nests[SS_DETAIL_OPERATORS].open);
-        ss_vec_clear(&lane->nests[SS_DETAIL_MODULES].open);
+    kind = kind == SS_DETAIL_NONE ? SS_DETAIL_RANGES : kind;
+    bool is_written = unit->detail != SS_DETAIL_SUMS;
+    if (lane->thread != event->thread) {
+        begin_thread(lane, event->thread);
     }
-    if (event->kind == SS_ANNOT_RANGE_BEGIN) {
-        if (kind == SS_DETAIL_OPERATORS && !is_written) {
-            follow_main(filter, nest, event);
-        }
-        ss_detail_sums_begin(&filter->sums, nest, &lane->nests[SS_DETAIL_MODULES], event,
-                             what_is(filter, event->name), is_written);
-    } else {
-        bool counts = !is_written && (kind == SS_DETAIL_MODULES || unit->has_operators);
-        is_written =
-            ss_detail_sums_end(&filter->sums, nest, counts ? kind : SS_DETAIL_NONE, event->time_ns);
-        if (kind == SS_DETAIL_OPERATORS && unit->detail == SS_DETAIL_SUMS) {
-            follow_main(filter, nest, event);
-        }
+    if (event->kind == SS_ANNOT_RANGE_BEGIN || event->kind == SS_ANNOT_RANGE_END) {
+        is_written = process_range(filter, lane, kind, event, unit);
+    } else if (event->kind == SS_ANNOT_MARK && !is_written) {
+        ss_detail_sums_mark(&filter->sums, event->name);
     }
     if (is_written) {
         forward(filter, event);
@@ -220,6 +273,7 @@ static void begin_unit(struct ss_detail_filter *filter, uint64_t time_ns,
 {
     int64_t number = step != NULL ? (int64_t)step->value : (int64_t)filter->slices++;
     enum ss_detail detail = ss_detail_plan(&filter->steps, filter->budget, number);
+    filter->thins_ranges = filter->thins_ranges || ss_detail_budget_is_used_up(filter->budget);
     if (detail == SS_DETAIL_UNDECIDED && step == NULL) {
         detail = SS_DETAIL_SUMS;
     }
@@ -360,8 +414,11 @@ static void hold(struct ss_detail_filter *filter, const struct ss_annot_event *e
 
 static void on_detail(struct ss_detail_filter *filter, const struct ss_annot_event *event)
 {
+    static const struct ss_detail_unit full = {.detail = SS_DETAIL_FULL};
     if (filter->is_thinning) {
         hold(filter, event);
+    } else if (filter->is_off) { /* ends may be of ranges that were not written */
+        process(filter, lane_of(filter, event), event, &full);
     } else {
         filter->passed++;
         forward(filter, event);
@@ -431,6 +488,13 @@ static void on_name(void *context, const struct ss_annot_name *name)
     filter->to.name(filter->to.context, name);
 }
 
+static bool is_shared(struct ss_strview text)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)(text.length < 63 ? text.length : 63), text.data);
+    return ss_is_shared_domain(name);
+}
+
 static void on_domain(void *context, uint32_t id, struct ss_strview text)
 {
     struct ss_detail_filter *filter = context;
@@ -442,6 +506,7 @@ static void on_domain(void *context, uint32_t id, struct ss_strview text)
         filter->has_collectives[id] = ss_strview_equal(text, ss_strview_of(ss_domain_torch)) ||
                                       ss_strview_equal(text, ss_strview_of(ss_domain_nccl)) ||
                                       ss_strview_equal(text, ss_strview_of(ss_domain_mpi));
+        filter->is_shared[id] = is_shared(text);
     }
     filter->to.domain(filter->to.context, id, text);
 }
@@ -479,6 +544,10 @@ void ss_detail_filter_free(struct ss_detail_filter *filter)
         for (size_t kind = 0; kind < SS_DETAIL_KINDS; kind++) {
             ss_vec_fini(&filter->lanes.data[i].nests[kind].open);
         }
+        for (size_t domain = 0; domain < filter->lanes.data[i].own.count; domain++) {
+            ss_vec_fini(&filter->lanes.data[i].own.data[domain].open);
+        }
+        ss_vec_fini(&filter->lanes.data[i].own);
     }
     ss_vec_fini(&filter->lanes);
     ss_vec_fini(&filter->names);

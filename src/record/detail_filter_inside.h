@@ -13,6 +13,7 @@ struct ss_detail_lane {
     size_t first;
     uint32_t thread;
     struct ss_detail_nest nests[SS_DETAIL_KINDS];
+    struct ss_vec_of(struct ss_detail_nest) own; /* of ranges of the program, by domain */
 };
 
 /* A step, or a slice of time where there are none. */
@@ -47,11 +48,13 @@ struct ss_detail_filter {
     struct ss_detail_budget *budget;
     int32_t main_tid;
     bool is_thinning, is_off;
+    bool thins_ranges; /* of the program's own, too */
     bool has_steps;
     uint64_t slices; /* so far */
     struct ss_detail_steps steps;
     uint8_t domains[SS_RING_MAX_DOMAINS]; /* enum ss_detail_kind */
     bool has_collectives[SS_RING_MAX_DOMAINS];
+    bool is_shared[SS_RING_MAX_DOMAINS]; /* of the recorder's own ranges, of which there are few */
     struct ss_vec_of(struct ss_detail_name_facts) names;
     struct ss_vec_of(struct ss_detail_lane) lanes;
     struct ss_vec_of(struct ss_detail_unit) units; /* the last one is open */

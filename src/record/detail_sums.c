@@ -76,7 +76,7 @@ void ss_detail_sums_begin(struct ss_detail_sums *sums, struct ss_detail_nest *ne
         nest->open.count > 0 ? &nest->open.data[nest->open.count - 1] : NULL;
     struct ss_detail_call call = {
         .begin_ns = event->time_ns, .name = event->name, .is_written = is_written};
-    if (nest != modules) {
+    if (modules != NULL) {
         call.module = module_of(sums, modules, outer, event, what);
         call.in_backward = what == SS_DETAIL_NAME_BACKWARD || (outer != NULL && outer->in_backward);
     }
@@ -142,6 +142,12 @@ static uint32_t add_call(struct ss_detail_sums *sums, const struct ss_detail_nes
         join(sums, call);
     }
     return id;
+}
+
+void ss_detail_sums_mark(struct ss_detail_sums *sums, uint32_t name)
+{
+    const struct ss_detail_call mark = {.name = name};
+    sums->rows.data[find_sum(sums, SS_DETAIL_RANGES, &mark) - 1].calls++;
 }
 
 bool ss_detail_sums_end(struct ss_detail_sums *sums, struct ss_detail_nest *nest,

@@ -16,7 +16,13 @@
 #include "base/vec.h"
 #include "source/annot.h"
 
-enum ss_detail_kind { SS_DETAIL_NONE, SS_DETAIL_OPERATORS, SS_DETAIL_MODULES, SS_DETAIL_KINDS };
+enum ss_detail_kind {
+    SS_DETAIL_NONE,
+    SS_DETAIL_OPERATORS,
+    SS_DETAIL_MODULES,
+    SS_DETAIL_RANGES, /* that the program marks itself */
+    SS_DETAIL_KINDS
+};
 
 /* What a call is, by its name. */
 enum ss_detail_name {
@@ -60,10 +66,12 @@ void ss_detail_sums_init(struct ss_detail_sums *sums);
 void ss_detail_sums_fini(struct ss_detail_sums *sums);
 /* Forgets the rows, which the caller has written. */
 void ss_detail_sums_clear(struct ss_detail_sums *sums);
-/* A call begins. `modules`: the open modules of the thread. */
+/* A call begins. `modules`: of an operator, the open modules of the thread; else NULL. */
 void ss_detail_sums_begin(struct ss_detail_sums *sums, struct ss_detail_nest *nest,
                           const struct ss_detail_nest *modules, const struct ss_annot_event *event,
                           enum ss_detail_name what, bool is_written);
+/* A mark, which takes no time. */
+void ss_detail_sums_mark(struct ss_detail_sums *sums, uint32_t name);
 /* The innermost call ends; returns whether its begin is in the file. `kind` NONE: it is not
  * summed. */
 bool ss_detail_sums_end(struct ss_detail_sums *sums, struct ss_detail_nest *nest,

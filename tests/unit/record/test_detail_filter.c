@@ -17,7 +17,7 @@
 #define MS UINT64_C(1000000)
 
 enum { MAIN_TID = 100, OTHER_TID = 101, TEXT_BYTES = 1 << 14, MOST_NAMES = 64 };
-enum { TORCH = 1, MODULES, OWN }; /* domains */
+enum { TORCH = 1, MODULES, OWN, OTHER, GC }; /* domains */
 
 struct fixture {
     struct ss_detail_budget budget;
@@ -114,6 +114,8 @@ static void begin(struct fixture *fixture)
     fixture->sink.domain(fixture->sink.context, TORCH, ss_strview_of("torch"));
     fixture->sink.domain(fixture->sink.context, MODULES, ss_strview_of("torch.module"));
     fixture->sink.domain(fixture->sink.context, OWN, ss_strview_of("mine"));
+    fixture->sink.domain(fixture->sink.context, OTHER, ss_strview_of("theirs"));
+    fixture->sink.domain(fixture->sink.context, GC, ss_strview_of("python.gc"));
 }
 
 static void end(struct fixture *fixture)
@@ -464,6 +466,66 @@ static void steps_are_known_by_their_time(void **state)
     end(&fixture);
 }
 
+static void range_of(struct fixture *fixture, uint32_t domain, uint32_t name, uint64_t from_ms,
+                     uint64_t to_ms)
+{
+    put(fixture, SS_ANNOT_RANGE_BEGIN, from_ms, domain, name, MAIN_TID);
+    put(fixture, SS_ANNOT_RANGE_END, to_ms, domain, 0, MAIN_TID);
+}
+
+/* Once the file has its size, from the next step on: domains nest apart, marks are counted, and
+ * what the recorder itself observes stays. */
+static void ranges_of_the_program_are_sums_at_last(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct ss_detail_figures full = {.now_ns = 2, .bytes = UINT64_C(16) << 20, .records = 1 << 20};
+    begin(&fixture);
+    uint32_t work = put_name(&fixture, "work", 0, SS_EVENT_TYPE_NONE);
+    uint32_t part = put_name(&fixture, "part", 0, SS_EVENT_TYPE_NONE);
+    use_up(&fixture);
+    step(&fixture, 10);
+    put(&fixture, SS_ANNOT_RANGE_BEGIN, 11, OWN, work, MAIN_TID);
+    ss_detail_budget_update(&fixture.budget, &full);
+    step(&fixture, 20);
+    put(&fixture, SS_ANNOT_RANGE_END, 21, OWN, 0, MAIN_TID); /* was begun in full */
+    put(&fixture, SS_ANNOT_RANGE_BEGIN, 22, OWN, work, MAIN_TID);
+    put(&fixture, SS_ANNOT_RANGE_BEGIN, 23, OTHER, part, MAIN_TID);
+    put(&fixture, SS_ANNOT_RANGE_END, 25, OWN, 0, MAIN_TID);
+    put(&fixture, SS_ANNOT_RANGE_END, 27, OTHER, 0, MAIN_TID);
+    put(&fixture, SS_ANNOT_MARK, 28, OWN, part, MAIN_TID);
+    range_of(&fixture, GC, work, 28, 29);
+    step(&fixture, 30);
+    range_of(&fixture, OWN, work, 31, 32);
+    ss_detail_filter_drained(fixture.filter, 40 * MS);
+    leave(&fixture, 41);
+    has(&fixture, "11 begin work\n28 begin work\n29 end\n10 sums\n21 end\n30 stood out\n"
+                  "31 begin work\n32 end\n10-30 of 2 steps, 20 ms, 2 with operators\n"
+                  " work: 1 calls, self 3, total 3\n part: 2 calls, self 4, total 4\n41 exit\n");
+    end(&fixture);
+}
+
+/* A filter that is stopped within a range that was not written does not write its end either. */
+static void a_stop_within_a_range(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture);
+    uint32_t add = put_name(&fixture, "add", 0, SS_EVENT_TYPE_NONE);
+    use_up(&fixture);
+    step(&fixture, 10);
+    put(&fixture, SS_ANNOT_RANGE_BEGIN, 11, TORCH, add, MAIN_TID);
+    step(&fixture, 20);
+    ss_detail_filter_drained(fixture.filter, 30 * MS);
+    ss_detail_filter_stop(fixture.filter);
+    put(&fixture, SS_ANNOT_RANGE_END, 31, TORCH, 0, MAIN_TID);
+    range(&fixture, add, 32, 33);
+    leave(&fixture, 41);
+    has(&fixture, "10 sums\n20 stood out\n10-20 of 1 steps, 10 ms, 1 with operators\n"
+                  "32 begin add\n33 end\n41 exit\n");
+    end(&fixture);
+}
+
 /* Sums are written each minute, later less often. */
 static void sums_are_of_minutes(void **state)
 {
@@ -494,6 +556,8 @@ int main(void)
         cmocka_unit_test(short_waits_are_one_for_each_phase),
         cmocka_unit_test(a_program_without_steps_has_slices),
         cmocka_unit_test(a_stopped_filter_passes_all),
+        cmocka_unit_test(a_stop_within_a_range),
+        cmocka_unit_test(ranges_of_the_program_are_sums_at_last),
         cmocka_unit_test(steps_are_known_by_their_time),
         cmocka_unit_test(sums_are_of_minutes),
     };
