@@ -5,15 +5,18 @@
 #include "analysis/report_parts.h"
 #include "analysis/serving.h"
 
-/* "; most of the rest is serialising objects (JSON, pickle, CSV) at server.py:12 do_POST" */
-static void add_line(const struct ss_hot_line *line, const struct ss_model *model,
+/* ", 21 % at server.py:12 do_POST, serialising objects (JSON, pickle, CSV)" */
+static void add_line(const struct ss_serving *serving, const struct ss_model *model,
                      struct ss_sentence *out)
 {
-    const char *activity = ss_activity_text(line->activity);
-    ss_sentence_add(out, "; of the rest, most is ");
+    const char *activity = ss_activity_text(serving->line->activity);
+    ss_sentence_add(out, ", ");
+    ss_sentence_add_percent(
+        out, fmin(100 * (double)serving->line->cost_ns / (double)serving->request_ns, 100), 0);
+    ss_sentence_add(out, " at ");
+    ss_report_add_location(&serving->line->line, model, out);
+    ss_sentence_add(out, activity[0] != '\0' ? ", " : "");
     ss_sentence_add(out, activity);
-    ss_sentence_add(out, activity[0] != '\0' ? " at " : "at ");
-    ss_report_add_location(&line->line, model, out);
 }
 
 void ss_report_add_serving(const struct ss_report_parts *parts, struct ss_document *document)
@@ -38,7 +41,7 @@ void ss_report_add_serving(const struct ss_report_parts *parts, struct ss_docume
     ss_sentence_add_percent(out, 100 * (double)serving.model_ns / (double)serving.request_ns, 0);
     ss_sentence_add(out, " of it in the model");
     if (serving.line != NULL) {
-        add_line(serving.line, parts->selection->model, out);
+        add_line(&serving, parts->selection->model, out);
     }
 }
 

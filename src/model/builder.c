@@ -252,8 +252,9 @@ uint32_t ss_model_builder_frame(struct ss_model_builder *builder,
                                  .line = frame->line > 0 ? frame->line : -1,
                                  .first_line = frame->first_line > 0 ? frame->first_line : -1,
                                  .kind = frame->kind,
-                                 .origin =
-                                     native ? SS_ORIGIN_NATIVE : ss_origin_of_path(frame->file)};
+                                 .origin = native                ? SS_ORIGIN_NATIVE
+                                           : frame->is_installed ? SS_ORIGIN_PACKAGE
+                                                                 : ss_origin_of_path(frame->file)};
     return ss_model_frame_id(builder->model, &row);
 }
 

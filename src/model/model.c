@@ -151,6 +151,16 @@ static bool same_frame(const struct ss_model_frame *a, const struct ss_model_fra
            a->kind == b->kind && a->origin == b->origin;
 }
 
+/* Outside of the usual folders, the short path begins at the package. */
+static enum ss_code_owner owner_of(const struct ss_model *model, const struct ss_model_frame *frame)
+{
+    struct ss_strview path = ss_intern_get(&model->strings, frame->file), module = path;
+    bool is_elsewhere =
+        frame->origin == SS_ORIGIN_PACKAGE && !ss_module_of_path(path, frame->origin, &module);
+    return ss_owner_of(frame->origin,
+                       is_elsewhere ? ss_intern_get(&model->strings, frame->short_file) : path);
+}
+
 uint32_t ss_model_frame_id(struct ss_model *model, const struct ss_model_frame *frame)
 {
     struct ss_slots *slots = &model->index->frames;
@@ -172,8 +182,7 @@ uint32_t ss_model_frame_id(struct ss_model *model, const struct ss_model_frame *
     }
     uint32_t id = (uint32_t)model->frames.count;
     ss_vec_push(&model->frames, *frame);
-    model->frames.data[id].owner =
-        ss_owner_of(frame->origin, ss_intern_get(&model->strings, frame->file));
+    model->frames.data[id].owner = owner_of(model, frame);
     slots->ids[slot] = id + 1;
     slots->used++;
     return id;

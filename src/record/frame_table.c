@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/frame_table.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +32,7 @@ struct ss_frame_table {
     struct ss_vec_of(struct stack_key) stacks;   /* ref - 1 */
     uint32_t *frame_slots, *stack_slots;         /* 0 free, else ref */
     uint32_t frame_slot_count, stack_slot_count; /* powers of two */
+    struct ss_vec_of(uint8_t) installed;         /* by string id of a file; 0 unknown */
     struct ss_vec_of(uint32_t) short_offsets;    /* by string id of a file; 0 unknown, else +1 */
 };
 
@@ -53,6 +56,7 @@ void ss_frame_table_free(struct ss_frame_table *table)
     ss_vec_fini(&table->frames);
     ss_vec_fini(&table->stacks);
     ss_vec_fini(&table->short_offsets);
+    ss_vec_fini(&table->installed);
     ss_free(table->frame_slots);
     ss_free(table->stack_slots);
     ss_free(table);
@@ -148,6 +152,84 @@ struct ss_strview ss_whole_file(pid_t pid, struct ss_strview file, char whole[PA
     return (struct ss_strview){whole, length + file.length};
 }
 
+/* --- installed packages ----------------------------------------------------------------------- */
+
+/* Whether the installer's list of files, of which the begin is enough, has the package: a line
+ * "pkg/__init__.py,sha256=…" or "pkg.py,…". */
+static bool lists_package(const char *path, struct ss_strview package)
+{
+    char text[4096] = "\n";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t length = fd >= 0 ? read(fd, text + 1, sizeof text - 2) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[length > 0 ? 1 + length : 0] = '\0';
+    for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++) {
+        size_t rest = strlen(at + 1);
+        char next = rest > package.length ? at[1 + package.length] : '\0';
+        if (memcmp(at + 1, package.data, package.length < rest ? package.length : rest) == 0 &&
+            (next == '/' || next == ',')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether an installer put the package into this folder, as `pip install --target` does. */
+static bool has_metadata(pid_t pid, struct ss_strview folder, struct ss_strview package)
+{
+    static const char ending[] = ".dist-info";
+    char path[PATH_MAX + NAME_MAX + 64];
+    snprintf(path, sizeof path, "/proc/%d/root/%.*s", (int)pid, (int)folder.length, folder.data);
+    DIR *entries = opendir(path);
+    size_t used = strlen(path);
+    bool found = false;
+    struct dirent *entry;
+    while (entries != NULL && !found && (entry = readdir(entries)) != NULL) {
+        size_t size = strlen(entry->d_name);
+        if (size > sizeof ending - 1 &&
+            strcmp(entry->d_name + size - (sizeof ending - 1), ending) == 0) {
+            snprintf(path + used, sizeof path - used, "/%s/RECORD", entry->d_name);
+            found = lists_package(path, package);
+        }
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+    return found;
+}
+
+bool ss_is_installed_file(pid_t pid, struct ss_strview file, size_t short_offset)
+{
+    bool is_usual = memmem(file.data, file.length, "-packages/", 10) != NULL ||
+                    memmem(file.data, file.length, "/lib/python", 11) != NULL;
+    if (is_usual || file.length >= PATH_MAX || file.length == 0 || file.data[0] != '/' ||
+        short_offset >= file.length) {
+        return false;
+    }
+    const char *begin = file.data + short_offset;
+    size_t rest = file.length - short_offset;
+    const char *slash = memchr(begin, '/', rest);
+    return has_metadata(pid, (struct ss_strview){file.data, short_offset},
+                        (struct ss_strview){begin, slash != NULL ? (size_t)(slash - begin) : rest});
+}
+
+/* Known by file: its folder is searched once. */
+static bool is_installed(struct ss_frame_table *table, pid_t pid, uint32_t id,
+                         struct ss_strview file, uint32_t short_offset)
+{
+    enum { UNKNOWN, NO, YES };
+    if (id >= table->installed.count) {
+        ss_vec_resize(&table->installed, (size_t)id + 64);
+    }
+    uint8_t *known = &table->installed.data[id];
+    if (*known == UNKNOWN) {
+        *known = ss_is_installed_file(pid, file, short_offset) ? YES : NO;
+    }
+    return *known == YES;
+}
+
 static uint32_t short_offset_of(struct ss_frame_table *table, pid_t pid, uint32_t file)
 {
     if (file >= table->short_offsets.count) {
@@ -158,6 +240,28 @@ static uint32_t short_offset_of(struct ss_frame_table *table, pid_t pid, uint32_
         *known = ss_short_file_offset(pid, ss_intern_text(&table->strings, file)) + 1;
     }
     return *known - 1;
+}
+
+static enum ss_status put_frame(struct ss_frame_table *table, pid_t pid,
+                                const struct ss_python_frame *frame, uint32_t ref,
+                                struct ss_error *err)
+{
+    char whole[PATH_MAX];
+    struct ss_strview file = ss_whole_file(pid, frame->file, whole);
+    uint32_t id = table->frames.data[ref - 1].file;
+    uint32_t added = (uint32_t)(file.length - frame->file.length);
+    uint32_t short_offset = added + short_offset_of(table, pid, id);
+    struct ss_trace_frame record = {.ref = ref,
+                                    .function = frame->function,
+                                    .name = frame->name,
+                                    .file = file,
+                                    .short_file_offset = short_offset,
+                                    .line = frame->line,
+                                    .first_line = frame->first_line,
+                                    .kind = SS_FRAME_INTERPRETED,
+                                    .is_installed =
+                                        is_installed(table, pid, id, file, short_offset)};
+    return ss_recording_frame(table->recording, &record, err);
 }
 
 enum ss_status ss_frame_table_frame(struct ss_frame_table *table, pid_t pid,
@@ -185,19 +289,7 @@ enum ss_status ss_frame_table_frame(struct ss_frame_table *table, pid_t pid,
     if (table->frames.count * 2 > table->frame_slot_count) {
         grow_frames(table);
     }
-    char whole[PATH_MAX];
-    struct ss_strview file = ss_whole_file(pid, frame->file, whole);
-    uint32_t added = (uint32_t)(file.length - frame->file.length);
-    struct ss_trace_frame record = {.ref = *ref,
-                                    .function = frame->function,
-                                    .name = frame->name,
-                                    .file = file,
-                                    .short_file_offset =
-                                        added + short_offset_of(table, pid, key.file),
-                                    .line = frame->line,
-                                    .first_line = frame->first_line,
-                                    .kind = SS_FRAME_INTERPRETED};
-    return ss_recording_frame(table->recording, &record, err);
+    return put_frame(table, pid, frame, *ref, err);
 }
 
 enum ss_status ss_frame_table_stack(struct ss_frame_table *table, uint32_t parent_ref,

@@ -7,6 +7,7 @@
 #define SS_RECORD_FRAME_TABLE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -36,5 +37,8 @@ uint32_t ss_short_file_offset(pid_t pid, const char *file);
 /* A relative path below the process's working folder, as a reader of the recording needs it to find
  * the source; `file` itself where there is no such file. Exposed for tests. */
 struct ss_strview ss_whole_file(pid_t pid, struct ss_strview file, char whole[PATH_MAX]);
+/* Whether an installer put the file outside of the usual folders: beside its package lies metadata
+ * that lists it. `short_offset`: where the path inside its package begins. Exposed for tests. */
+bool ss_is_installed_file(pid_t pid, struct ss_strview file, size_t short_offset);
 
 #endif

@@ -50,6 +50,7 @@ static void apply_rest(struct ss_intern *strings, const struct ss_trace_frame_re
         row->name = ss_intern_put(strings, function.data + function.length - rest->name_tail,
                                   rest->name_tail);
     }
+    row->is_installed = rest->has_is_installed && rest->is_installed;
     row->short_file_offset = rest->short_file_offset <= file.length ? rest->short_file_offset : 0;
     if (rest->has_above_line && rest->above_line > -INT32_MAX && rest->above_line < INT32_MAX) {
         row->first_line = to_line((uint64_t)((int64_t)row->line - rest->above_line));
@@ -67,7 +68,8 @@ static enum ss_outcome emit_frame(struct ss_step *step, uint32_t ref)
                                    .short_file_offset = row->short_file_offset,
                                    .line = row->line,
                                    .first_line = row->first_line,
-                                   .kind = (enum ss_frame_kind)row->kind};
+                                   .kind = (enum ss_frame_kind)row->kind,
+                                   .is_installed = row->is_installed};
     SS_STEP_EMIT(step, frame, &frame);
     return SS_STEP_GOOD;
 }

@@ -85,7 +85,8 @@ enum ss_status ss_definitions_put_frame(struct ss_definitions *definitions,
                                      .line = frame->line > 0 ? frame->line : 0,
                                      .first_line = frame->first_line > 0 ? frame->first_line : 0,
                                      .kind = (uint8_t)frame->kind,
-                                     .known = true};
+                                     .known = true,
+                                     .is_installed = frame->is_installed};
     return SS_OK;
 }
 
@@ -170,7 +171,9 @@ static void put_frame_rest(struct ss_definitions *definitions,
                                        .has_name = !tail && !same,
                                        .short_file_offset = frame->short_file_offset,
                                        .above_line = (int64_t)frame->line - frame->first_line,
-                                       .has_above_line = frame->first_line != 0};
+                                       .has_above_line = frame->first_line != 0,
+                                       .is_installed = frame->is_installed,
+                                       .has_is_installed = frame->is_installed};
     ss_schema_put(&definitions->extras, SS_SCHEMA_frame_rest, &rest, NULL);
 }
 

@@ -24,7 +24,7 @@ struct ss_frame_definition {
     int32_t line, first_line;
     struct ss_period_iid iid;
     uint8_t kind;
-    bool known;
+    bool known, is_installed;
 };
 
 struct ss_stack_definition {

@@ -256,7 +256,7 @@ static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame
     put_number(key, frame->short_file_offset);
     put_number(key, (uint32_t)frame->line);
     put_number(key, (uint32_t)frame->first_line);
-    put_number(key, frame->kind);
+    put_number(key, (uint32_t)frame->kind << 1 | frame->is_installed);
     uint32_t before = merge->next_frame;
     struct ss_trace_frame moved = *frame;
     moved.ref = ss_merge_share(&merge->frames, key, &merge->next_frame);

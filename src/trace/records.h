@@ -104,6 +104,8 @@ struct ss_trace_frame {
     int32_t line;               /* 1-based; 0 or less: unknown */
     int32_t first_line;         /* of the function; 0: unknown */
     enum ss_frame_kind kind;
+    bool
+        is_installed; /* of a package that an installer put beside its metadata, wherever that is */
 };
 
 /* A node of the stack tree: `frame_ref` called from `parent_ref` (0: outermost). */

@@ -16,6 +16,7 @@ struct ss_frame_row {
     uint32_t short_file_offset;
     int32_t line, first_line;
     uint32_t kind;
+    bool is_installed;
 };
 
 struct ss_stack_row {

@@ -33,6 +33,7 @@ struct ss_trace_frame_rest {
     uint32_t name_tail;
     uint32_t short_file_offset;
     bool has_name_tail, has_name, has_above_line;
+    bool is_installed, has_is_installed;
 };
 
 /* To Perfetto each lane of an ASYNC track is a separate track. */

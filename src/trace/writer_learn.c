@@ -49,7 +49,8 @@ static enum ss_status copy_stacks(struct ss_trace_writer *writer,
                                        .short_file_offset = known->short_file_offset,
                                        .line = known->line,
                                        .first_line = known->first_line,
-                                       .kind = (enum ss_frame_kind)known->kind};
+                                       .kind = (enum ss_frame_kind)known->kind,
+                                       .is_installed = known->is_installed};
         if (known->known) {
             SS_TRY(ss_trace_writer_frame(writer, &frame, err));
         }

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "model/builder.h"
 #include "model/model.h"
 #include "model/origin.h"
 #include "model/owner.h"
@@ -102,6 +103,37 @@ static void frames_have_their_owner(void **state)
     ss_model_fini(&model);
 }
 
+/* As `pip install --target /opt/libs` puts them: the recorder found their metadata there. */
+static void installed_packages_may_lie_anywhere(void **state)
+{
+    (void)state;
+    static const char path[] = "/opt/libs/torch/optim/sgd.py";
+    struct ss_model model;
+    ss_model_init(&model);
+    struct ss_model_frame row = {.file = ss_intern_put(&model.strings, path, sizeof path - 1),
+                                 .short_file = ss_intern_put_text(&model.strings, path + 10),
+                                 .origin = SS_ORIGIN_PACKAGE};
+    uint32_t frame = ss_model_frame_id(&model, &row);
+    assert_int_equal(model.frames.data[frame].owner, SS_OWNER_TORCH_OPTIMIZER);
+    ss_model_fini(&model);
+    ss_model_init(&model);
+    struct ss_model_load all = {.size = sizeof all};
+    struct ss_model_builder *builder =
+        ss_model_builder_new(&model, SS_INPUT_TRACE, "run.pftrace", &all, NULL);
+    struct ss_trace_frame read = {.ref = 1,
+                                  .file = ss_strview_of(path),
+                                  .short_file_offset = 10,
+                                  .kind = SS_FRAME_INTERPRETED,
+                                  .is_installed = true};
+    frame = ss_model_builder_frame(builder, &read);
+    assert_int_equal(model.frames.data[frame].owner, SS_OWNER_TORCH_OPTIMIZER);
+    read.is_installed = false;
+    frame = ss_model_builder_frame(builder, &read);
+    assert_int_equal(model.frames.data[frame].owner, SS_OWNER_PROGRAM);
+    ss_model_builder_free(builder);
+    ss_model_fini(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +143,7 @@ int main(void)
         cmocka_unit_test(the_standard_library_wraps_and_logs),
         cmocka_unit_test(questions_that_rules_ask),
         cmocka_unit_test(frames_have_their_owner),
+        cmocka_unit_test(installed_packages_may_lie_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

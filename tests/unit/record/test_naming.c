@@ -207,6 +207,44 @@ static void check_whole_files(const char *folder)
     assert_int_equal(chdir(before), 0);
 }
 
+static void put_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    fclose(file);
+}
+
+static bool is_installed(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return ss_is_installed_file(getpid(), ss_strview_of(path), strlen(folder) + 1);
+}
+
+/* As pip install --target puts packages, beside the user's own code. */
+static void packages_outside_of_the_usual_folders(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/ss-target-XXXXXX", metadata[64], record[80];
+    assert_non_null(mkdtemp(folder));
+    snprintf(metadata, sizeof metadata, "%s/pkg-1.0.dist-info", folder);
+    snprintf(record, sizeof record, "%s/RECORD", metadata);
+    assert_false(is_installed(folder, "pkg/nn/functional.py"));
+    assert_int_equal(mkdir(metadata, 0755), 0);
+    assert_false(is_installed(folder, "pkg/nn/functional.py")); /* no list of files */
+    put_file(record, "../bin/pkg,sha256=1,2\npkg/__init__.py,sha256=1,2\nsix.py,sha256=1,2\n");
+    assert_true(is_installed(folder, "pkg/nn/functional.py"));
+    assert_true(is_installed(folder, "six.py"));
+    assert_false(is_installed(folder, "pk/nn.py"));
+    assert_false(is_installed(folder, "pkgs/nn.py"));
+    assert_false(is_installed(folder, "train.py"));
+    assert_false(ss_is_installed_file(getpid(), ss_strview_of("train.py"), 0));
+    unlink(record);
+    rmdir(metadata);
+    rmdir(folder);
+}
+
 static void short_names_begin_at_the_package(void **state)
 {
     (void)state;
@@ -249,6 +287,7 @@ int main(void)
         cmocka_unit_test(launchers_are_known_by_name),
         cmocka_unit_test(folders_are_created_and_bad_targets_refused),
         cmocka_unit_test(short_names_begin_at_the_package),
+        cmocka_unit_test(packages_outside_of_the_usual_folders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

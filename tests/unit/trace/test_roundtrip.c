@@ -281,7 +281,8 @@ static void put_frame(struct ss_trace_writer *writer, uint32_t ref, const char *
                                                                     .short_file_offset = 5,
                                                                     .line = line,
                                                                     .first_line = 7,
-                                                                    .kind = SS_FRAME_INTERPRETED},
+                                                                    .kind = SS_FRAME_INTERPRETED,
+                                                                    .is_installed = line == 44},
                                            NULL),
                      SS_OK);
 }
@@ -397,8 +398,10 @@ static void test_every_field(void **state)
     assert_int_equal(frame->line, 44);
     assert_int_equal(frame->first_line, 7);
     assert_int_equal(frame->kind, SS_FRAME_INTERPRETED);
+    assert_true(frame->is_installed);
     frame = &log.frames.data[log.stacks.data[2].frame_ref - 1];
     assert_true(ss_strview_equal(frame->name, view("other")));
+    assert_false(frame->is_installed);
     assert_int_equal(frame->line, 0);
     assert_int_equal(summary.samples, 2);
     assert_int_equal(summary.first_ns, second.time_ns);
