@@ -81,32 +81,43 @@ static size_t slot_of(const struct launches *launches, uint32_t process, int64_t
     return (size_t)key & launches->mask;
 }
 
-static void add_launch(struct launches *launches, uint32_t range, uint32_t process,
-                       int64_t correlation)
+static bool is_call(const struct ss_model *model, uint32_t index, uint32_t process,
+                    int64_t correlation)
 {
-    size_t slot = slot_of(launches, process, correlation);
-    while (launches->slots[slot] != 0) {
-        slot = (slot + 1) & launches->mask;
-    }
-    launches->slots[slot] = range + 1;
+    const struct ss_model_range *range = &model->ranges.data[index];
+    int64_t other;
+    return process_of(model, range->track) == process && correlation_of(model, range, &other) &&
+           other == correlation;
 }
 
-/* Index plus one; 0: none. A runtime call and the driver call inside it have correlations of their
- * own; of calls that share one, a launch is meant. */
-static uint32_t find_launch(const struct launches *launches, uint32_t process, int64_t correlation)
+/* The slot of the call, or a free one. */
+static size_t find_slot(const struct launches *launches, uint32_t process, int64_t correlation)
+{
+    size_t slot = slot_of(launches, process, correlation);
+    while (launches->slots[slot] != 0 &&
+           !is_call(launches->model, launches->slots[slot] - 1, process, correlation)) {
+        slot = (slot + 1) & launches->mask;
+    }
+    return slot;
+}
+
+/* A runtime call and the driver call inside it have correlations of their own; of calls that share
+ * one, a launch is meant, and of launches the last. */
+static void add_launch(struct launches *launches, uint32_t index, uint32_t process,
+                       int64_t correlation)
 {
     const struct ss_model *model = launches->model;
-    uint32_t found = 0;
-    for (size_t slot = slot_of(launches, process, correlation); launches->slots[slot] != 0;
-         slot = (slot + 1) & launches->mask) {
-        const struct ss_model_range *range = &model->ranges.data[launches->slots[slot] - 1];
-        int64_t other;
-        if (process_of(model, range->track) == process && correlation_of(model, range, &other) &&
-            other == correlation && (found == 0 || type_of(model, range) == SS_EVENT_TYPE_launch)) {
-            found = launches->slots[slot];
-        }
+    size_t slot = find_slot(launches, process, correlation);
+    if (launches->slots[slot] == 0 ||
+        type_of(model, &model->ranges.data[index]) == SS_EVENT_TYPE_launch) {
+        launches->slots[slot] = index + 1;
     }
-    return found;
+}
+
+/* Index plus one; 0: none. */
+static uint32_t find_launch(const struct launches *launches, uint32_t process, int64_t correlation)
+{
+    return launches->slots[find_slot(launches, process, correlation)];
 }
 
 static void init_launches(struct launches *launches, const struct ss_model *model)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "trace/profile.h"
 #include "trace/writer.h"
 #include "trace/writer_entities.h"
 #include "trace/writer_tracks.h"
@@ -12,8 +13,9 @@
 struct writing {
     const struct ss_model *model;
     struct ss_trace_writer *writer;
-    struct ss_model_flow *flows; /* by track, then by time */
-    uint32_t next_track;         /* ref of the next track that the model lacks */
+    struct ss_model_flow *flows;      /* by track, then by time */
+    uint32_t next_track;              /* ref of the next track that the model lacks */
+    uint32_t part_of, part, part_ref; /* a track for lanes that another one has no room for */
     struct ss_error *err;
 };
 
@@ -273,6 +275,13 @@ static void add_flow(const struct writing *writing, uint32_t track, struct ss_tr
 
 struct open_ranges ss_vec_of(const struct ss_model_range *);
 
+/* Only ASYNC tracks have lanes, and a trace fewer than a model. */
+static uint32_t lane_of(const struct ss_model *model, const struct ss_model_range *range)
+{
+    bool has_lanes = model->tracks.data[range->track].kind == SS_TRACK_ASYNC && range->lane > 0;
+    return has_lanes ? (range->lane - 1U) % SS_MAX_LANES + 1 : 0;
+}
+
 static enum ss_status close_before(struct writing *writing, struct open_ranges *open,
                                    uint64_t begin_ns, uint32_t ref)
 {
@@ -280,10 +289,9 @@ static enum ss_status close_before(struct writing *writing, struct open_ranges *
         const struct ss_model_range *range = open->data[--open->count];
         struct ss_trace_event end = {.time_ns = range->end_ns,
                                      .track_ref = ref,
-                                     .lane = range->lane,
+                                     .lane = lane_of(writing->model, range),
                                      .kind = SS_EVENT_END,
                                      .flags = range->flags & SS_EVENT_END_UNSEEN};
-        end.lane = ref < writing->model->tracks.count ? end.lane : 0;
         add_flow(writing, range->track, &end);
         SS_TRY(ss_trace_writer_event(writing->writer, &end, writing->err));
     }
@@ -300,7 +308,7 @@ static enum ss_status open_range(struct writing *writing, const struct ss_model_
     struct ss_trace_event begin = {
         .time_ns = range->begin_ns,
         .track_ref = ref,
-        .lane = ref == range->track ? range->lane : 0,
+        .lane = lane_of(model, range),
         .name_ref = track->kind == SS_TRACK_STEPS ? 0 : model->paths.data[range->path].name,
         .flags = range->flags & SS_EVENT_BEGIN_UNSEEN,
         .payload = carried.payload,
@@ -310,17 +318,37 @@ static enum ss_status open_range(struct writing *writing, const struct ss_model_
     return ss_trace_writer_event(writing->writer, &begin, writing->err);
 }
 
+/* The track of a lane: another one of the same name where the first has no room for it. Lanes come
+ * in their order. */
+static enum ss_status find_track(struct writing *writing, const struct ss_model_range *range,
+                                 uint32_t *ref)
+{
+    bool is_async = writing->model->tracks.data[range->track].kind == SS_TRACK_ASYNC;
+    uint32_t part = !is_async && range->lane > 0 ? range->lane
+                    : range->lane > 0            ? (range->lane - 1U) / SS_MAX_LANES
+                                                 : 0;
+    *ref = range->track;
+    if (part == 0) {
+        return SS_OK;
+    }
+    if (writing->part_of != range->track || writing->part != part) {
+        writing->part_of = range->track;
+        writing->part = part;
+        writing->part_ref = writing->next_track++;
+        SS_TRY(put_track(writing, range->track, writing->part_ref));
+    }
+    *ref = writing->part_ref;
+    return SS_OK;
+}
+
 /* The ranges [first, end) of one track and lane. Only ASYNC tracks have lanes: those that overlap
  * on another lie on a track of the same name. */
 static enum ss_status put_lane(struct writing *writing, size_t first, size_t end,
                                struct open_ranges *open)
 {
     const struct ss_model_range *ranges = writing->model->ranges.data;
-    uint32_t track = ranges[first].track, ref = track;
-    if (ranges[first].lane > 0 && writing->model->tracks.data[track].kind != SS_TRACK_ASYNC) {
-        ref = writing->next_track++;
-        SS_TRY(put_track(writing, track, ref));
-    }
+    uint32_t ref;
+    SS_TRY(find_track(writing, &ranges[first], &ref));
     ss_vec_clear(open);
     for (size_t i = first; i < end; i++) {
         SS_TRY(close_before(writing, open, ranges[i].begin_ns, ref));

@@ -41,6 +41,9 @@ static const char *state_text(const struct ss_record_output *output,
     if (access(output->trace_path, F_OK) != 0) {
         return figures->start_ns == 0 ? " was never created" : " is gone";
     }
+    if (!result->recorder_died && result->error.status == SS_E_NOTFOUND) {
+        return " is another file now";
+    }
     return figures->samples_written == 0 && result->recorder_died
                ? " was created, but holds no samples yet"
            : result->recorder_died

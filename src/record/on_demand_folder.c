@@ -68,7 +68,7 @@ enum ss_status ss_on_demand_read(const struct ss_on_demand_folder *folder, const
         return ss_fail_errno(err, errno, "%s/%s", folder->path, name);
     }
     bool is_ours = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && is_private(&status);
-    while (is_ours && (got = read(fd, buffer, sizeof buffer)) > 0) {
+    while (is_ours && !text->overflow && (got = read(fd, buffer, sizeof buffer)) > 0) {
         ss_strbuf_append(text, buffer, (size_t)got);
     }
     int saved = errno;

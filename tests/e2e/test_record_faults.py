@@ -228,6 +228,18 @@ def test_vanished_folder_ends_the_recording_only(recording, tmp_path):
     assert "t.pftrace" in err and ("gone" in err or "removed" in err), err
 
 
+def test_a_file_that_takes_the_place_of_the_recording_is_not_said_to_hold_it(recording, tmp_path):
+    run = recording(out=tmp_path / "t.pftrace")
+    (tmp_path / "other").write_text("mine")
+    (tmp_path / "other").replace(tmp_path / "t.pftrace")
+    until(lambda: not is_alive(run.recorder), "the recorder's end")
+    run.assert_works_on()
+    code, err = run.end()
+    assert code == 7
+    assert "t.pftrace is another file now" in err and "holds what" not in err, err
+    assert (tmp_path / "t.pftrace").read_text() == "mine"
+
+
 def test_full_disk_ends_the_recording_only(recording, stepscope, needs_root, tmp_path):
     folder = tmp_path / "small"
     folder.mkdir()

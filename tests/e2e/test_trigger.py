@@ -215,6 +215,30 @@ def test_a_recorder_that_is_killed(alone):
     alone.end(status=None)
 
 
+def test_other_files_in_the_folder_of_requests(alone):
+    """They are no recorders, neither stall nor answer, and nothing is said of them."""
+    folder = alone.requests()
+    for name, text in (("notes.txt", "recorded"), ("host.1234", "junk"), ("host.1234.said", "recorded"),
+                       ("0.said", ""), ("empty.77", ""), ("1234.request", "steps 1 2"), ("\x1b[31m.1", "x")):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o600)
+    for name in ("long.88", "long.request"):
+        (folder / name).write_text("x")
+        (folder / name).chmod(0o600)
+        os.truncate(folder / name, 1 << 40)
+    os.mkfifo(folder / "pipe.99", 0o600)
+    (folder / "folder.1").mkdir()
+    (folder / "link.1").symlink_to("notes.txt")
+    done = alone.window("--steps", "+2:+4")
+    assert [rank["state"] for rank in done["ranks"]] == ["recorded"]
+    recorder = next(int(name.name.rsplit(".", 1)[1]) for name in folder.iterdir()
+                    if name.suffix[1:].isdigit() and name.stat().st_size < 1000 and name.is_file() and name.read_bytes()[:18] == b"stepscope recorder")
+    os.kill(recorder, signal.SIGKILL)
+    answer = alone.trigger("--steps", "900000", status=1)
+    assert [rank["state"] for rank in answer["ranks"]] == ["gone"]
+    alone.end(status=None)
+
+
 def test_one_process_and_its_window(alone, stepscope):
     done = alone.window("--steps", "+2:+4")
     assert [rank["state"] for rank in done["ranks"]] == ["recorded"]

@@ -33,6 +33,16 @@ def table(stepscope):
     return read
 
 
+def test_more_ranges_at_one_time_than_a_track_of_a_trace_has_lanes(export, table, tmp_path):
+    path = tmp_path / "async.json"
+    events = [{"ph": phase, "cat": "c", "id": i, "ts": ts, "name": f"a{i}", "pid": 1}
+              for phase, ts in (("b", 1), ("e", 5)) for i in range(2500)]
+    path.write_text(json.dumps(events))
+    columns = "name", "count", "total_ns"
+    assert len(table(path, "range", *columns)) == 2500
+    assert table(export(path), "range", *columns) == table(path, "range", *columns)
+
+
 def kineto(path):
     """Two kernels of one stream that overlap, with their launches, a range that holds these, and a
     counter."""
