@@ -92,6 +92,7 @@ enum {
     F(PyObject_CallFunctionObjArgs, ss_python_object *, (ss_python_object *, ...))                 \
     F(PyObject_Call, ss_python_object *,                                                           \
       (ss_python_object *, ss_python_object *, ss_python_object *))                                \
+    F(PyObject_GenericGetAttr, ss_python_object *, (ss_python_object *, ss_python_object *))       \
     F(PyObject_GetAttr, ss_python_object *, (ss_python_object *, ss_python_object *))              \
     F(PyObject_GetAttrString, ss_python_object *, (ss_python_object *, const char *))              \
     F(PyObject_IsTrue, int, (ss_python_object *))                                                  \

@@ -67,6 +67,7 @@ const char *ss_torch_library_find(const char *version)
     *(void **)&library->next_sequence = dlsym(libtorch, "_ZN2at15sequence_number4peekEv");
     *(void **)&library->add_here =
         dlsym(libtorch, "_ZN2at22addThreadLocalCallbackENS_22RecordFunctionCallbackE");
+    *(void **)&library->has_gradients = dlsym(libtorch, "_ZN3c108GradMode10is_enabledEv");
     const void *const *table = dlsym(libtorch, "_ZTVN2at14RecordFunctionE");
     library->functions = table != NULL ? table + 2 : NULL; /* behind the offset and the type */
     if (library->add == NULL || library->remove == NULL || library->name_of == NULL ||

@@ -40,6 +40,7 @@ struct ss_torch_library {
     int64_t (*next_sequence)(void); /* sequence number of this thread's next autograd node */
     const void *functions;          /* virtual functions: the first word of every call */
     uint64_t (*add_here)(struct ss_torch_observer observer); /* for this thread only */
+    bool (*has_gradients)(void);                             /* c10::GradMode, of this thread */
 };
 extern struct ss_torch_library ss_torch_library;
 

@@ -9,8 +9,10 @@
 #include "annot/events.h"
 #include "annot/thread.h"
 #include "base/shared_names.h"
+#include "inject/torch_check.h"
+#include "inject/torch_library.h"
 
-enum { NOTES = 16, MOST_DIMS = 16 };
+enum { NOTES = 16, MOST_DIMS = 16, MOST_OBJECT_BYTES = 128 };
 
 /* What the hooks give remember_call as bits. */
 enum {
@@ -30,6 +32,8 @@ static struct note {
      * the first is the batch (0: it has none). type NULL: nothing is counted. */
     const ss_python_object *type, *dtype;
     int dims, least_dims;
+    size_t tensor_at; /* where its object refers to its c10::TensorImpl; 0: read it through torch */
+    uint16_t type_number; /* of the dtype, in the TensorImpl */
 } notes[NOTES];
 
 /* A note is valid if it has this number. Relaxed: a thread that drops notes because of what it has
@@ -42,6 +46,7 @@ static unsigned next_note;
 static struct {
     ss_python_object *has_gradients, *tracing_state, *training, *dtype, *shape;
     uint32_t evaluation, examples, elements;
+    size_t type_at; /* in a TensorImpl: number of the dtype; 0: unknown */
 } known;
 
 void ss_torch_outermost_forget(void)
@@ -72,25 +77,28 @@ static bool fits_mode(const struct note *note, ss_python_object *module)
     if ((note->flags & (WHILE_TRAINING | WHILE_NOT_TRAINING)) == 0) {
         return true;
     }
-    int is_training = takes(ss_python.PyObject_GetAttr(module, known.training), ss_python.truth);
+    int is_training =
+        takes(ss_python.PyObject_GenericGetAttr(module, known.training), ss_python.truth);
     return is_training == ((note->flags & WHILE_TRAINING) != 0);
+}
+
+static uint32_t gradients(void)
+{
+    return ss_torch_library.has_gradients != NULL
+               ? ss_torch_library.has_gradients()
+               : takes(ss_python.PyObject_CallFunctionObjArgs(known.has_gradients, NULL),
+                       ss_python.truth) == 1;
 }
 
 /* With the GIL nothing runs between the search for a note and its use that could drop it. */
 static struct note *find(ss_python_object *module)
 {
     uint32_t valid = atomic_load_explicit(&generation, memory_order_relaxed);
-    uint32_t gradients = 2;
+    uint32_t gate = current_gate();
     for (size_t i = 0; i < NOTES; i++) {
         struct note *note = &notes[i];
-        if (note->module != module || note->generation != valid || note->gate != current_gate()) {
-            continue;
-        }
-        if (gradients == 2) {
-            gradients = takes(ss_python.PyObject_CallFunctionObjArgs(known.has_gradients, NULL),
-                              ss_python.truth) == 1;
-        }
-        if ((note->flags & WITH_GRADIENTS) == gradients && fits_mode(note, module)) {
+        if (note->module == module && note->generation == valid && note->gate == gate &&
+            (note->flags & WITH_GRADIENTS) == gradients() && fits_mode(note, module)) {
             return note;
         }
     }
@@ -99,8 +107,43 @@ static struct note *find(ss_python_object *module)
 
 /* --- what is counted -------------------------------------------------------------------------- */
 
-static bool read_sizes(const struct note *note, ss_python_object *input, int64_t *sizes)
+static const void *tensor_of(const ss_python_object *object, size_t at)
 {
+    const void *tensor;
+    memcpy(&tensor, (const char *)object + at, sizeof tensor);
+    return tensor;
+}
+
+static uint16_t type_number_of(const void *tensor)
+{
+    uint16_t number;
+    memcpy(&number, (const char *)tensor + known.type_at, sizeof number);
+    return number;
+}
+
+/* Of an object of the noted type. */
+static bool read_tensor(const struct note *note, const ss_python_object *input, int64_t *sizes)
+{
+    const void *tensor = tensor_of(input, note->tensor_at);
+    struct ss_torch_value value = {(uintptr_t)tensor, SS_TORCH_TENSOR};
+    struct ss_torch_shape shape;
+    bool fits = tensor != NULL && type_number_of(tensor) == note->type_number &&
+                ss_torch_shape_of(&ss_torch_layout, &value, &shape) &&
+                shape.count == (size_t)note->dims;
+    if (fits) {
+        memcpy(sizes, shape.sizes, shape.count * sizeof *sizes);
+    }
+    return fits;
+}
+
+/* The same through torch, unless it traces, and would trace the reading. */
+static bool read_through_torch(const struct note *note, ss_python_object *input, int64_t *sizes)
+{
+    if (takes(ss_python.PyObject_CallFunctionObjArgs(known.tracing_state, NULL), ss_python.none) !=
+            1 ||
+        takes(ss_python.PyObject_GetAttr(input, known.dtype), note->dtype) != 1) {
+        return false;
+    }
     ss_python_object *shape = ss_python.PyObject_GetAttr(input, known.shape);
     bool is_known = shape != NULL && ss_python.PyTuple_Size(shape) == note->dims;
     for (int i = 0; i < note->dims && is_known; i++) {
@@ -121,15 +164,13 @@ static void count(uint32_t counter, int64_t value)
 }
 
 /* The same as observe_called of torch_hooks/batches.py. false: the input differs from the noted
- * one, or torch traces, and would trace the reading of its sizes. */
+ * one. */
 static bool count_input(const struct note *note, ss_python_object *input)
 {
     int64_t sizes[MOST_DIMS], elements = 1;
     if (takes(ss_python.PyObject_Type(input), note->type) != 1 ||
-        takes(ss_python.PyObject_CallFunctionObjArgs(known.tracing_state, NULL), ss_python.none) !=
-            1 ||
-        takes(ss_python.PyObject_GetAttr(input, known.dtype), note->dtype) != 1 ||
-        !read_sizes(note, input, sizes)) {
+        !(note->tensor_at != 0 ? read_tensor(note, input, sizes)
+                               : read_through_torch(note, input, sizes))) {
         return false;
     }
     for (int i = 0; i < note->dims; i++) {
@@ -177,18 +218,41 @@ bool ss_torch_outermost_end(const struct ss_torch_phase *phase)
 
 /* --- functions for Python --------------------------------------------------------------------- */
 
-/* torch.is_grad_enabled, torch._C._get_tracing_state */
+/* The number of the dtype lies before the device. These tensors are of float32, int64 and bool,
+ * whose numbers are the same in all versions. */
+static size_t find_type_number(ss_python_object *const *tensors)
+{
+    static const uint16_t numbers[] = {6, 4, 11};
+    size_t at = ss_torch_layout.device - sizeof *numbers;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        uint16_t number;
+        uintptr_t tensor = (uintptr_t)ss_python.PyLong_AsLongLong(tensors[i]);
+        if (ss_torch_layout.device <= sizeof *numbers || ss_torch_layout.sizes == 0 ||
+            tensor == 0) {
+            return 0;
+        }
+        memcpy(&number, (const void *)(tensor + at), sizeof number);
+        if (number != numbers[i]) {
+            return 0;
+        }
+    }
+    return at;
+}
+
+/* torch.is_grad_enabled, torch._C._get_tracing_state; Tensor._cdata of a tensor of float32, of
+ * int64 and of bool */
 static ss_python_object *watch_outermost(ss_python_object *self, ss_python_object *const *args,
                                          ptrdiff_t count)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 2)) {
+    if (!ss_torch_has_arguments(count, 5)) {
         return NULL;
     }
     ss_python.Py_IncRef(args[0]);
     ss_python.Py_IncRef(args[1]);
     known.has_gradients = args[0];
     known.tracing_state = args[1];
+    known.type_at = find_type_number(args + 2);
     known.training = ss_python.PyUnicode_InternFromString("training");
     known.dtype = ss_python.PyUnicode_InternFromString("dtype");
     known.shape = ss_python.PyUnicode_InternFromString("shape");
@@ -220,6 +284,30 @@ static void follow_thread(void)
     }
 }
 
+/* Where the object of a tensor refers to its c10::TensorImpl, by the address that torch gives; 0:
+ * unknown, or the numbers in that cannot be read. */
+static size_t find_tensor(ss_python_object *input, ss_python_object *type)
+{
+    enum { HEAD_BYTES = 16 };
+    ss_python_object *address = ss_python.PyObject_GetAttrString(input, "_cdata"),
+                     *size = ss_python.PyObject_GetAttrString(type, "__basicsize__");
+    uintptr_t tensor = address != NULL ? (uintptr_t)ss_python.PyLong_AsLongLong(address) : 0;
+    size_t bytes = size != NULL ? (size_t)ss_python.PyLong_AsLongLong(size) : 0, found = 0;
+    for (size_t at = HEAD_BYTES; at + sizeof tensor <= bytes && bytes <= MOST_OBJECT_BYTES;
+         at += sizeof tensor) {
+        bool is_it =
+            tensor_of(input, at) == (const void *)tensor; // NOLINT(performance-no-int-to-ptr)
+        found = is_it && found == 0 ? at : found;
+    }
+    ss_python_object *const owned[] = {address, size};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {
+        if (owned[i] != NULL) {
+            ss_python.Py_DecRef(owned[i]);
+        }
+    }
+    return tensor != 0 && known.type_at != 0 ? found : 0;
+}
+
 /* The input that is counted, if it is not None; from how many dimensions on the first is the batch.
  */
 static bool set_input(struct note *note, ss_python_object *input, ss_python_object *least)
@@ -237,6 +325,9 @@ static bool set_input(struct note *note, ss_python_object *input, ss_python_obje
         note->dtype = dtype;
         note->dims = dims >= 0 && dims <= MOST_DIMS ? (int)dims : -1;
         note->least_dims = (int)ss_python.PyLong_AsLongLong(least);
+        note->tensor_at = find_tensor(input, type);
+        note->type_number =
+            note->tensor_at != 0 ? type_number_of(tensor_of(input, note->tensor_at)) : 0;
     }
     ss_python_object *const owned[] = {type, dtype, shape};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {

@@ -197,6 +197,13 @@ def _copy(inner):
     return functools.update_wrapper(copied, inner)
 
 
+def _watch_calls():
+    one_of_each = [torch.empty(1, dtype=dtype, device="cpu") for dtype in (
+        torch.float32, torch.int64, torch.bool)]
+    watch_outermost(torch.is_grad_enabled, torch._C._get_tracing_state,
+                    *(one._cdata for one in one_of_each))
+
+
 def hook_modules():
     """Module.__call__ becomes a copy of itself that libstepscope enters first. CPython 3.11 runs the code
     of a function without its entry where Python code calls it by name, as in super().__call__(x):
@@ -210,7 +217,7 @@ def hook_modules():
     if type(inner) is types.FunctionType:
         if sys.version_info[:2] != (3, 11):
             called = _copy(inner)
-        watch_outermost(torch.is_grad_enabled, torch._C._get_tracing_state)
+        _watch_calls()
         compiler = None if flags is _NoCompiler else vars(flags)
         if not hook_module_calls(called, types.FunctionType.__basicsize__, inner, *_handlers(hook),
                                  compiler):

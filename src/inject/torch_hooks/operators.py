@@ -69,6 +69,12 @@ def _check_operators():
     return why_not
 
 
+def _find_layout():
+    """For what else reads tensors."""
+    if not find_library(str(torch.__version__)):
+        _check_operators()
+
+
 def _record_by_callback(which):
     """Returns why they cannot be recorded."""
     why_not = find_library(str(torch.__version__)) or _check_operators()
@@ -151,6 +157,8 @@ def _record_by_itt():
 
 def record_operators():
     requested = settings.values.get("operators", "auto")
+    if requested == "off":
+        attempt(_find_layout)
     why_not = "off" if requested == "off" else _record_by_callback(_WHICH.get(requested, 0))
     if why_not not in ("", "off") and (_Itt.ranges is not None or _record_by_itt()):
         route, shown = _ITT, "ITT, of one thread and its backward: " + why_not
