@@ -217,6 +217,13 @@ void ss_check_folder(const char *name, const struct ss_folder_facts *folder,
         say(finding, name, SS_CHECK_LIMITED, "%s (%s) has %" PRIu64 " MiB left", folder->path,
             folder->file_system, mib);
         fix(finding, "make room, or name another folder with -o");
+    } else if (folder->free_bytes < folder->size_bytes / 20) {
+        say(finding, name, SS_CHECK_LIMITED,
+            "%s (%s): %.1f GiB free, less than 5 %% of the disk: a recording ends when it has "
+            "taken "
+            "half of that",
+            folder->path, folder->file_system, gib);
+        fix(finding, "make room, or name another folder with -o");
     } else {
         say(finding, name, SS_CHECK_OK, "%s (%s): %.1f GiB free%s", folder->path,
             folder->file_system, gib,

@@ -133,6 +133,7 @@ void ss_folder_facts_collect(const char *path, struct ss_folder_facts *facts)
         }
     }
     facts->free_bytes = (uint64_t)space.f_bavail * space.f_frsize;
+    facts->size_bytes = (uint64_t)space.f_blocks * space.f_frsize;
     facts->free_inodes = space.f_files != 0 ? space.f_favail : UINT64_MAX;
     facts->writable = access(path, W_OK | X_OK) == 0;
 }

@@ -27,6 +27,7 @@ struct ss_folder_facts {
     char path[512];
     char file_system[24]; /* "ext4", "nfs", … */
     uint64_t free_bytes;  /* available to this user */
+    uint64_t size_bytes;  /* of the file system */
     uint64_t free_inodes; /* UINT64_MAX where the file system does not count them */
     bool writable;
     int error; /* errno of the query; 0: the other fields are valid */

@@ -357,6 +357,7 @@ static void finish(struct ss_detail_filter *filter)
 
 void ss_detail_filter_stop(struct ss_detail_filter *filter)
 {
+    filter->was_thinning = filter->was_thinning || filter->is_thinning;
     finish(filter);
     filter->is_off = true;
 }
@@ -417,7 +418,7 @@ static void on_detail(struct ss_detail_filter *filter, const struct ss_annot_eve
     static const struct ss_detail_unit full = {.detail = SS_DETAIL_FULL};
     if (filter->is_thinning) {
         hold(filter, event);
-    } else if (filter->is_off) { /* ends may be of ranges that were not written */
+    } else if (filter->was_thinning) { /* ends may be of ranges that were not written */
         process(filter, lane_of(filter, event), event, &full);
     } else {
         filter->passed++;

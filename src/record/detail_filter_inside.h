@@ -48,6 +48,7 @@ struct ss_detail_filter {
     struct ss_detail_budget *budget;
     int32_t main_tid;
     bool is_thinning, is_off;
+    bool was_thinning; /* when it was stopped */
     bool thins_ranges; /* of the program's own, too */
     bool has_steps;
     uint64_t slices; /* so far */

@@ -200,6 +200,12 @@ static void test_folder(void **state)
                                      .writable = true};
     ss_check_folder("this folder", &folder, &finding);
     expect(&finding, SS_CHECK_OK, "/data (lustre): 5.0 GiB free, over the network", "");
+    folder.size_bytes = 101 * (UINT64_C(1) << 30);
+    ss_check_folder("this folder", &folder, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "5.0 GiB free, less than 5 % of the disk", "-o");
+    folder.size_bytes = 99 * (UINT64_C(1) << 30);
+    ss_check_folder("this folder", &folder, &finding);
+    expect(&finding, SS_CHECK_OK, "5.0 GiB free, over the network", "");
     folder.free_bytes = 100 << 20;
     ss_check_folder("this folder", &folder, &finding);
     expect(&finding, SS_CHECK_LIMITED, "100 MiB left", "-o");
