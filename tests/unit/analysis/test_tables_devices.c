@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../launched_model.h"
+#include "base/shared_names.h"
 #include "device_shape.h"
 #include "table_checks.h"
 
@@ -48,6 +49,25 @@ static void table_kernel(void **state)
     check_cells(table, 2, "name=other; total_ns=28; instances=4; step_ns=7");
     check_cells(table, 3, "name=early; total_ns=3; instances=1; step_instances=0.25");
     check_cells(table, 4, "name=late; total_ns=2; instances=1; step_instances=0");
+    end(&made);
+}
+
+/* The last step is in sums: figures per step are of the others, and the table says so. */
+static void kernels_of_steps_in_full(void **state)
+{
+    (void)state;
+    static const struct ss_steps_options all_steps = {0};
+    struct made made;
+    const struct ss_table *table = begin(&made);
+    struct launched *launched = &made.launched;
+    uint32_t detail = launched_track(launched, SS_TRACK_COUNTER, 0, ss_counter_detail_recorded);
+    build_count(&launched->model, detail, launched->training.steps.data[3].begin_ns, 0);
+    ss_step_summary_fini(&launched->training);
+    ss_step_summary_init(&launched->training, &launched->selection, &all_steps);
+    build_tables(&made.built, "kernel", NULL, &launched->selection, &launched->training);
+    check_cells(table, 0, "name=matmul; instances=8; step_instances=2; step_ns=90");
+    assert_int_equal(table->notes.count, 1);
+    assert_int_equal(launched->training.summed, 1);
     end(&made);
 }
 
@@ -368,6 +388,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_kernel),
+        cmocka_unit_test(kernels_of_steps_in_full),
         cmocka_unit_test(table_memcpy),
         cmocka_unit_test(table_gpu_work),
         cmocka_unit_test(table_api),
