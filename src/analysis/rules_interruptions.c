@@ -177,7 +177,7 @@ bool ss_rule_inference(const struct ss_training_facts *facts, struct ss_finding 
     ss_finding_set_phase_line(finding, facts, ss_phase_inference, "that time");
     ss_finding_add(finding, "the rest of the step", SS_EVIDENCE_NS,
                    (double)facts->step_ns - (double)inference_ns);
-    return trains && ss_knows_compute_time(facts);
+    return trains && facts->has_frozen_model && ss_knows_compute_time(facts);
 }
 
 bool ss_rule_logging(const struct ss_training_facts *facts, struct ss_finding *finding)

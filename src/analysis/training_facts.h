@@ -137,6 +137,7 @@ struct ss_training_facts {
 
     bool has_anomaly_detection; /* autograd's was on */
     uint64_t nan_checks_ns;     /* per step: the operators that it runs in the backward */
+    bool has_frozen_model;      /* one that no optimizer updates runs without gradients */
     const char *dtype;          /* of most parameters of the model: "float32"; "" unknown */
     /* Modules that compute one time step of a recurrent network: calls per step, and their time. */
     uint64_t cell_calls, cells_ns;

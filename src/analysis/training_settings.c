@@ -137,6 +137,7 @@ void ss_training_settings_find(struct ss_training_facts *facts)
     facts->uses_cuda = fact_number(facts, ss_fact_torch_cuda) > 0;
     facts->records_gpu = ss_model_has_device_work(facts->model);
     facts->has_anomaly_detection = fact_number(facts, ss_fact_torch_anomaly) > 0;
+    facts->has_frozen_model = fact_number(facts, ss_fact_model_frozen) > 0;
     facts->dtype = text_or_empty(fact_text(facts, ss_fact_model_dtype));
     facts->workers = loader_number(facts, ss_fact_loader_workers, most_count);
     facts->batch_size = loader_number(facts, ss_fact_loader_batch_size, most_count);

@@ -13,7 +13,8 @@ from .facts import record_anomaly
 from .guard import after, around, around_untraced, attempt, is_compiling, observe, replace
 from .late import when_imported
 from .libstepscope import (begin_steps, begin_training, current_phase, current_recording,
-                           enter_phase, forget_calls, leave_phase, remember_call)
+                           enter_phase, forget_calls, leave_phase, remember_call, set_fact)
+from .names import FACT_MODEL_FROZEN
 from .state import (BACKWARD, CHECKPOINT, COMMUNICATION, EVALUATION, FORWARD, INFERENCE, is_poll_due,
                     local, state)
 from .steps import count_of_optimizers, live_optimizers
@@ -40,6 +41,7 @@ class _Trained:
     roots = set()        # ids of outermost modules
     parameters = set()   # ids; replaced, never changed
     optimizers = 0       # number of optimizers when `parameters` was computed
+    has_frozen = False   # another model ran in inference
 
 
 class _Mode:
@@ -106,9 +108,12 @@ def _phase_without_gradients(module, thread, args, kwargs):
     indistinguishable."""
     if not count_of_optimizers():
         return EVALUATION
-    if module.training or not is_trained(module):
+    if not is_trained(module):
+        if state.updates and not _Trained.has_frozen and _has_parameters(module):
+            _Trained.has_frozen = True
+            set_fact(FACT_MODEL_FROZEN, 1)
         return INFERENCE
-    return INFERENCE if _acts(thread, args, kwargs) else EVALUATION
+    return INFERENCE if module.training or _acts(thread, args, kwargs) else EVALUATION
 
 
 def _has_parameters(module):

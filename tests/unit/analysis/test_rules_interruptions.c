@@ -497,9 +497,16 @@ static void rule_logging_beside_a_larger_one(void **state)
 /* --- inference -------------------------------------------------------------------------------- */
 
 /* A model runs without gradients, and another one is trained: 70 ms and so many µs. */
+static void add_teacher(struct made *made, const struct shape *shape)
+{
+    (void)shape;
+    add_fact(made, "model.frozen", 1);
+}
+
 static struct shape teaching(uint64_t us)
 {
     struct shape shape = clean;
+    shape.more = add_teacher;
     shape.reads_phase = "inference";
     shape.forward_us = us;
     return shape;
@@ -524,6 +531,9 @@ static void rule_inference_just_does_not_fire(void **state)
     struct shape shape = teaching(7778); /* 10 % */
     speaks(&shape, "inference");
     shape.forward_us = 7777;
+    speaks(&shape, "");
+    shape = teaching(30000); /* the model that is trained, as a policy that acts */
+    shape.more = NULL;
     speaks(&shape, "");
     shape = teaching(30000); /* a program that only infers */
     shape.backward_us = 0;
