@@ -113,12 +113,14 @@ static void add_lock_holder(const struct ss_lock_holder *holder, const struct ss
 static void add_holder(const struct ss_gil_holder *holder, const struct ss_model *model,
                        struct ss_sentence *out)
 {
+    const char *has = holder->is_likely ? " has the GIL more than the others" : " has the GIL then";
     add_thread(holder->thread, model, out);
+    ss_sentence_add(out, has);
     if (holder->line.frame == 0) {
-        ss_sentence_add(out, " has the GIL then, outside of Python functions");
+        ss_sentence_add(out, ", outside of Python functions");
         return;
     }
-    ss_sentence_add(out, " has the GIL then: ");
+    ss_sentence_add(out, ": ");
     ss_report_add_line_share(&holder->line, out);
     ss_sentence_add(out, "that is at ");
     ss_report_add_location(&holder->line, model, out);

@@ -54,6 +54,7 @@ static void put_holder(const struct ss_gil_holder *holder, const struct ss_model
     struct ss_figure *object = ss_figure_put_object(parent, "gil_holder");
     ss_figure_put_name(object, "thread", ss_intern_get(&model->strings, thread->name));
     ss_figure_put_integer(object, "tid", thread->tid);
+    ss_figure_put_boolean(object, "meanwhile", !holder->is_likely);
     put_line(&holder->line, "the time it has the GIL", model, object);
 }
 

@@ -52,9 +52,11 @@ bool ss_rule_gil_wait(const struct ss_training_facts *facts, struct ss_finding *
     }
     if (holder->thread != 0 && holder->samples >= SS_MIN_CLAIM_SAMPLES) {
         finding->holder = holder;
-        ss_finding_add(finding, "of the waiting that thread has it", SS_EVIDENCE_PERCENT,
-                       fmin(100, 100 * (double)holder->samples /
-                                     (double)facts->waits.groups[SS_WAITS_GIL].line.all));
+        double waits = (double)facts->waits.groups[SS_WAITS_GIL].line.all;
+        if (!holder->is_likely) {
+            ss_finding_add(finding, "of the waiting that thread has it", SS_EVIDENCE_PERCENT,
+                           fmin(100, 100 * (double)holder->samples / waits));
+        }
     }
     return true;
 }

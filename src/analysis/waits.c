@@ -235,6 +235,43 @@ static void find_holder(struct scan *scan)
     ss_vec_fini(&gil_waits);
 }
 
+static bool is_other_holder(const struct scan *scan, const struct ss_model_total *total)
+{
+    const struct ss_model_thread *thread = &scan->model->threads.data[total->thread];
+    return !thread->is_main && total->gil == SS_GIL_HELD &&
+           ss_step_has_process(scan->steps, thread->process);
+}
+
+/* Where too few ticks show both threads: the thread that had the GIL in most of its own samples. */
+static void find_likely_holder(struct scan *scan)
+{
+    const struct ss_model *model = scan->model;
+    struct ss_gil_holder likely = {.is_likely = true};
+    uint64_t *of_thread = ss_alloc_zero(model->threads.count + 1, sizeof *of_thread);
+    for (size_t i = 0; i < model->totals.count; i++) {
+        const struct ss_model_total *total = &model->totals.data[i];
+        if (is_other_holder(scan, total)) {
+            of_thread[total->thread] += total->samples;
+            if (of_thread[total->thread] > likely.samples) {
+                likely.samples = likely.known = of_thread[total->thread];
+                likely.thread = total->thread;
+            }
+        }
+    }
+    ss_free(of_thread);
+    if (likely.samples < SS_MIN_CLAIM_SAMPLES) {
+        return;
+    }
+    for (size_t i = 0; i < model->totals.count; i++) {
+        const struct ss_model_total *total = &model->totals.data[i];
+        if (total->thread == likely.thread && is_other_holder(scan, total)) {
+            ss_line_samples_add(&scan->lines, model, SS_WAITS_GROUPS + 1, total, &likely.line);
+        }
+    }
+    ss_line_samples_find(&scan->lines, SS_WAITS_GROUPS + 1, &likely.line);
+    scan->waits->holder = likely;
+}
+
 void ss_waits_find(struct ss_waits *waits, const struct ss_selection *selection,
                    const struct ss_step_summary *steps, const struct ss_source_lines *source,
                    bool has_loader)
@@ -257,6 +294,9 @@ void ss_waits_find(struct ss_waits *waits, const struct ss_selection *selection,
         find_phase(&scan, (enum ss_wait_group)group);
     }
     find_holder(&scan);
+    if (waits->holder.samples < SS_MIN_CLAIM_SAMPLES) {
+        find_likely_holder(&scan);
+    }
     const struct ss_phase_line *lock = &waits->groups[SS_WAITS_LOCK].line;
     ss_lock_holder_find(&waits->lock_holder, model, steps, source,
                         lock->all >= SS_MIN_CLAIM_SAMPLES ? lock->frame : 0);

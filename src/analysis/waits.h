@@ -35,6 +35,7 @@ struct ss_wait {
 /* The thread that holds the GIL while a main thread waits for it. */
 struct ss_gil_holder {
     uint32_t thread;           /* 0: unknown */
+    bool is_likely;            /* it has the GIL in most of its own samples, at whatever tick */
     uint64_t samples;          /* ticks at which it holds the GIL */
     uint64_t known;            /* ticks at which the holder is known */
     struct ss_phase_line line; /* its hot line; frame 0: outside of Python */

@@ -251,6 +251,34 @@ static void a_holder_without_frames_is_a_thread(void **state)
     assert_int_equal(made->waits.holder.line.frame, 0);
 }
 
+/* Too few ticks show both threads: the one that had the GIL in most of its samples is likely. */
+static void without_common_ticks_a_holder_is_likely(void **state)
+{
+    struct made *made = *state;
+    struct ss_model_total total =
+        total_of(made, stack_of(made, 50, NULL, NULL), SS_STATE_ON_CPU, SS_WAIT_UNKNOWN, 40);
+    put_span(made, made->main, stack_of(made, 1, NULL, NULL), false, 10, 19);
+    put_span(made, made->worker, stack_of(made, 70, NULL, NULL), true, 10, 19);
+    total.gil = SS_GIL_HELD;
+    total.thread = made->second;
+    put(made, total);
+    total.thread = made->worker;
+    total.samples = 39;
+    put(made, total);
+    total.thread = made->stranger; /* of another process */
+    total.samples = 900;
+    put(made, total);
+    total.thread = made->worker;
+    total.gil = SS_GIL_NONE;
+    put(made, total);
+    find(made, false);
+    const struct ss_gil_holder *holder = &made->waits.holder;
+    assert_true(holder->is_likely);
+    assert_int_equal(holder->thread, made->second);
+    assert_int_equal(holder->samples, 40);
+    assert_int_equal(made->model.frames.data[holder->line.frame].line, 50);
+}
+
 static void without_a_rate_there_is_no_holder(void **state)
 {
     struct made *made = *state;
@@ -314,6 +342,7 @@ int main(void)
         ON_MODEL(the_phase_with_most_of_it_is_named),
         ON_MODEL(the_holder_is_who_has_it_meanwhile),
         ON_MODEL(a_holder_without_frames_is_a_thread),
+        ON_MODEL(without_common_ticks_a_holder_is_likely),
         ON_MODEL(without_a_rate_there_is_no_holder),
         ON_MODEL(a_rule_claims_the_share_of_its_samples),
         ON_MODEL(the_rule_on_the_gil_names_the_holder),
