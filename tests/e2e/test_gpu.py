@@ -256,6 +256,17 @@ def test_work_is_in_the_file_of_its_launch(record):
     assert found == [(6, 6)] * 8
 
 
+def test_steps_beyond_the_size_have_no_work(record):
+    """Of the others, figures per step are those of all."""
+    recording = record(3000, 40, options=["--max-size", "1M"])
+    report = json.loads(recording.stepscope("report", "--by", "kernel", "-f", "json", recording.path).stdout)
+    detail, rows = report["header"]["detail"], report["tables"][0]["rows"]
+    assert 0 < detail["steps_summed"] < detail["steps"]
+    assert {row["name"].split("(")[0]: row["step_instances"] for row in rows} == \
+        {"add": pytest.approx(14), "gemm": pytest.approx(13), "reduce": pytest.approx(13)}
+    assert all(row["instances"] <= 14 * (detail["steps"] - detail["steps_summed"] + 1) for row in rows)
+
+
 def test_off(record):
     recording = record(3, 6, options=["--gpu", "off"])
     assert recording.kernels() == {} and recording.source["status"] == "off"
