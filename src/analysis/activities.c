@@ -270,6 +270,14 @@ static bool enters_lock(struct ss_activities *activities, const struct ss_model_
     return line.length - indent > 5 && memcmp(line.data + indent, "with ", 5) == 0;
 }
 
+/* An event loop of Tornado may be that of a notebook's kernel, which runs any code. */
+static bool handles_request(struct ss_activities *activities, uint32_t id)
+{
+    const struct ss_model *model = activities->model;
+    return activity_of_frame(activities, id) == SS_ACTIVITY_REQUESTS &&
+           strstr(ss_model_text(model, model->frames.data[id].file), "/tornado/platform/") == NULL;
+}
+
 /* In the handler of a request, a bare socket is the client's. */
 static bool reads_request(struct ss_activities *activities, uint32_t stack)
 {
@@ -285,8 +293,7 @@ static bool reads_request(struct ss_activities *activities, uint32_t stack)
             return false;
         }
     }
-    while (at != 0 &&
-           activity_of_frame(activities, model->stacks.data[at].frame) != SS_ACTIVITY_REQUESTS) {
+    while (at != 0 && !handles_request(activities, model->stacks.data[at].frame)) {
         at = model->stacks.data[at].parent;
     }
     return at != 0;

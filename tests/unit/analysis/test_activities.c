@@ -311,6 +311,10 @@ static void handlers_read_their_clients_requests(void **state)
     assert_int_equal(waiting(made, library(made, asks, PYTHON "socket.py", "recv"),
                              SS_STATE_SLEEPING, SS_WAIT_SOCKET),
                      SS_ACTIVITY_NETWORK);
+    /* A cell of a notebook. */
+    uint32_t kernel = library(made, 0, PACKAGES "tornado/platform/asyncio.py", "start");
+    reads = library(made, own(made, kernel), PYTHON "socket.py", "readinto");
+    assert_int_equal(waiting(made, reads, SS_STATE_SLEEPING, SS_WAIT_SOCKET), SS_ACTIVITY_NETWORK);
     reads = library(made, own(made, 0), PYTHON "socket.py", "readinto");
     assert_int_equal(waiting(made, reads, SS_STATE_SLEEPING, SS_WAIT_SOCKET), SS_ACTIVITY_NETWORK);
 }
