@@ -60,6 +60,12 @@ void ss_torch_operators_start(enum ss_torch_operators which);
 void ss_torch_operators_stop(void);
 /* The number of module calls that are open on this thread. */
 int ss_torch_module_depth(void);
+/* A step ends on this thread. Returns whether it counts. */
+bool ss_torch_end_step(void);
+/* The number of steps that have ended in this process, which torch_hooks/state.py shows. */
+uint64_t ss_torch_count_updates(uint64_t more);
+/* Whether what rarely changes is polled after this many. */
+bool ss_torch_is_poll_due(uint64_t updates);
 /* Called between two steps, on the training thread. Unless all steps are requested, operators are
  * recorded in a step only when the overhead stays small. The counter "operators recorded" says for
  * the step that begins whether they are (1 or 0). */

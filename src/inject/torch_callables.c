@@ -4,21 +4,40 @@
  * profilers and tracers of the program do not see them, tracebacks have no frame of them, and what
  * a program asks about them the function answers that they stand for. Their time is that of hooks.
  *
- * A handler: what a wrapper calls. After-calls: a function that is followed by a handler.
+ * A step of tiny operators calls each of these once in 100 us. By then the caches hold nothing of
+ * ours, and Python code takes ten times what it takes in a loop. So phases and updates have notes,
+ * as calls of modules have (torch_outermost.h): between two phases, what a function has done once
+ * is done without it.
  */
 #include <string.h>
 
 #include "annot/automatic.h"
+#include "annot/process.h"
 #include "inject/torch.h"
 #include "inject/torch_hook_cost.h"
+#include "inject/torch_outermost.h"
+
+enum kind {
+    HANDLER,       /* what a wrapper calls: the function */
+    AFTER,         /* a function of torch, then `after` if this is the phase */
+    BEGINS_PHASE,  /* (args, kwargs) → the previous phase; of a call that trains */
+    BEGINS_UPDATE, /* (args of an optimizer, kwargs) → a token */
+    ENDS_UPDATE,   /* (token); `after` marks the end of a step */
+    LEAVES         /* (the previous phase) */
+};
 
 /* Behind the head of the object. */
 struct callable {
-    ss_python_object *function; /* the handler; of after-calls the function of torch */
-    ss_python_object *after;    /* NULL: a handler */
-    uint32_t phase;             /* after-calls: the handler is called in this phase only */
-    bool is_first;              /* a handler: the first that its wrapper calls */
+    ss_python_object *function, *after;
+    const ss_python_object *optimizer; /* BEGINS_UPDATE: the noted one */
+    enum kind kind;
+    uint32_t phase;
+    uint32_t generation, gate; /* of the note; generation 0: none */
+    bool is_first;             /* the first that its wrapper calls */
 };
+
+/* This thread is in an update that began by a note. */
+static _Thread_local bool is_updating;
 
 static ss_python_object *type;
 static size_t head_bytes; /* of an object: differs in builds without a GIL */
@@ -30,18 +49,125 @@ static struct callable *content_of(ss_python_object *object)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-static ss_python_object *call_handler(const struct callable *handler, ss_python_object *args,
+static ss_python_object *call_function(const struct callable *callable, ss_python_object *args,
+                                       ss_python_object *named)
+{
+    void *tracing = ss_python_suspend_tracing();
+    ss_python_object *result = ss_python.PyObject_Call(callable->function, args, named);
+    ss_python_resume_tracing(tracing);
+    return result;
+}
+
+static bool has_note(const struct callable *callable)
+{
+    return callable->generation == ss_torch_outermost_generation();
+}
+
+static bool is_between_phases(void)
+{
+    return ss_automatic_is_between_phases() && !ss_torch_is_off();
+}
+
+/* The function's result, and whether it did what the note will do. */
+static ss_python_object *call_and_note(struct callable *callable, ss_python_object *args,
+                                       ss_python_object *named, bool *has_begun)
+{
+    uint32_t generation = ss_torch_outermost_generation();
+    ss_python_object *result = call_function(callable, args, named);
+    *has_begun = result != NULL && result != ss_python.none &&
+                 ss_automatic_phase() == callable->phase &&
+                 generation == ss_torch_outermost_generation();
+    callable->generation = *has_begun ? generation : 0;
+    return result;
+}
+
+static ss_python_object *begin_phase(struct callable *callable, ss_python_object *args,
+                                     ss_python_object *named)
+{
+    bool has_begun;
+    if (!is_between_phases()) {
+        return call_function(callable, args, named);
+    }
+    if (!has_note(callable)) {
+        return call_and_note(callable, args, named, &has_begun);
+    }
+    ss_automatic_train();
+    return ss_python.PyLong_FromLongLong(ss_automatic_enter(callable->phase));
+}
+
+/* The token of the function says last whether the update ends a step. */
+static ss_python_object *begin_update(struct callable *callable, ss_python_object *args,
                                       ss_python_object *named)
 {
-    if (handler->is_first) {
-        ss_torch_hook_cost_count_wrapper();
+    enum { ENDS_STEP = 2 };
+    bool has_begun;
+    ss_python_object *own = ss_python.PyTuple_GetItem(args, 0);
+    ss_python_object *optimizer = own != NULL ? ss_python.PyTuple_GetItem(own, 0) : NULL;
+    if (optimizer == NULL || !is_between_phases()) {
+        ss_python_drop_exception();
+        return call_function(callable, args, named);
     }
-    bool is_measured = ss_torch_hook_cost_enter();
+    if (!has_note(callable) || callable->optimizer != optimizer) {
+        ss_python_object *token = call_and_note(callable, args, named, &has_begun);
+        bool ends_step = has_begun && ss_python.PyObject_IsTrue(
+                                          ss_python.PyTuple_GetItem(token, ENDS_STEP)) == 1;
+        callable->optimizer = ends_step ? optimizer : NULL;
+        return token;
+    }
+    ss_automatic_begin();
+    is_updating = true;
+    return ss_python.PyLong_FromLongLong(ss_automatic_enter(callable->phase));
+}
+
+/* Python ends the step where something is polled, and returns whether that was all that it did. */
+static ss_python_object *mark_end_of_step(struct callable *callable)
+{
+    uint32_t gate = atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed);
+    if (has_note(callable) && callable->gate == gate &&
+        !ss_torch_is_poll_due(ss_torch_count_updates(0) + 1)) {
+        ss_torch_count_updates(1);
+        ss_torch_end_step();
+        return ss_python_none();
+    }
     void *tracing = ss_python_suspend_tracing();
-    ss_python_object *result = ss_python.PyObject_Call(handler->function, args, named);
+    ss_python_object *result = ss_python.PyObject_CallFunctionObjArgs(callable->after, NULL);
     ss_python_resume_tracing(tracing);
-    ss_torch_hook_cost_leave(is_measured);
+    bool is_plain = result != NULL && ss_python.PyObject_IsTrue(result) == 1;
+    callable->generation = is_plain ? ss_torch_outermost_generation() : 0;
+    callable->gate = gate;
     return result;
+}
+
+/* An optimizer that another one calls has no token: the end is that of the update under way. */
+static ss_python_object *end_update(struct callable *callable, ss_python_object *args,
+                                    ss_python_object *named)
+{
+    if (!is_updating) {
+        return call_function(callable, args, named);
+    }
+    is_updating = false;
+    ss_automatic_leave(ss_python.PyLong_AsLongLong(ss_python.PyTuple_GetItem(args, 0)));
+    return mark_end_of_step(callable);
+}
+
+static ss_python_object *call_handler(struct callable *callable, ss_python_object *args,
+                                      ss_python_object *named)
+{
+    switch (callable->kind) {
+    case BEGINS_PHASE:
+        return begin_phase(callable, args, named);
+    case BEGINS_UPDATE:
+        return begin_update(callable, args, named);
+    case ENDS_UPDATE:
+        return end_update(callable, args, named);
+    case LEAVES:
+        ss_automatic_leave(ss_python.PyLong_AsLongLong(ss_python.PyTuple_GetItem(args, 0)));
+        return ss_python_none();
+    case HANDLER:
+    case AFTER:
+        break;
+    }
+    return call_function(callable, args, named);
 }
 
 /* Returns false if the handler lets an exception of the program pass, which replaces another one.
@@ -66,13 +192,9 @@ static bool run_after(const struct callable *callable)
     return false;
 }
 
-static ss_python_object *call(ss_python_object *self, ss_python_object *args,
-                              ss_python_object *named)
+static ss_python_object *call_torch(const struct callable *callable, ss_python_object *args,
+                                    ss_python_object *named)
 {
-    const struct callable *callable = content_of(self);
-    if (callable->after == NULL) {
-        return call_handler(callable, args, named);
-    }
     ss_python_object *result = ss_python.PyObject_Call(callable->function, args, named);
     bool is_measured = ss_torch_hook_cost_enter();
     bool passes = ss_automatic_phase() != callable->phase || run_after(callable);
@@ -81,6 +203,22 @@ static ss_python_object *call(ss_python_object *self, ss_python_object *args,
         ss_python.Py_DecRef(result);
         result = NULL;
     }
+    return result;
+}
+
+static ss_python_object *call(ss_python_object *self, ss_python_object *args,
+                              ss_python_object *named)
+{
+    struct callable *callable = content_of(self);
+    if (callable->kind == AFTER) {
+        return call_torch(callable, args, named);
+    }
+    if (callable->is_first) {
+        ss_torch_hook_cost_count_wrapper();
+    }
+    bool is_measured = ss_torch_hook_cost_enter();
+    ss_python_object *result = call_handler(callable, args, named);
+    ss_torch_hook_cost_leave(is_measured);
     return result;
 }
 
@@ -176,8 +314,21 @@ static ss_python_object *make_handler(ss_python_object *self, ss_python_object *
     if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
-    return make((struct callable){.function = args[0],
-                                  .is_first = ss_python.PyObject_IsTrue(args[1]) == 1});
+    return make((struct callable){
+        .kind = HANDLER, .function = args[0], .is_first = ss_python.PyObject_IsTrue(args[1]) == 1});
+}
+
+/* leave_phase */
+static ss_python_object *make_leave(ss_python_object *self, ss_python_object *argument)
+{
+    (void)self;
+    return make((struct callable){.kind = LEAVES, .function = argument});
+}
+
+static ss_python_object *make_with_phase(struct callable content, ss_python_object *phase)
+{
+    content.phase = (uint32_t)ss_python.PyLong_AsLongLong(phase);
+    return make(content);
 }
 
 /* a function, what runs after it, the phase in which that runs */
@@ -185,12 +336,56 @@ static ss_python_object *make_after(ss_python_object *self, ss_python_object *co
                                     ptrdiff_t count)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 3)) {
-        return NULL;
-    }
-    return make((struct callable){.function = args[0],
-                                  .after = args[1],
-                                  .phase = (uint32_t)ss_python.PyLong_AsLongLong(args[2])});
+    return ss_torch_has_arguments(count, 3)
+               ? make_with_phase(
+                     (struct callable){.kind = AFTER, .function = args[0], .after = args[1]},
+                     args[2])
+               : NULL;
+}
+
+/* the function that begins a phase, the phase. It depends on nothing that the notes do not follow.
+ */
+static ss_python_object *make_begin(ss_python_object *self, ss_python_object *const *args,
+                                    ptrdiff_t count)
+{
+    (void)self;
+    return ss_torch_has_arguments(count, 2)
+               ? make_with_phase(
+                     (struct callable){.kind = BEGINS_PHASE, .function = args[0], .is_first = true},
+                     args[1])
+               : NULL;
+}
+
+/* the same of an optimizer's update, whose token is a tuple that says last whether a step ends */
+static ss_python_object *make_update(ss_python_object *self, ss_python_object *const *args,
+                                     ptrdiff_t count)
+{
+    (void)self;
+    return ss_torch_has_arguments(count, 2)
+               ? make_with_phase((struct callable){.kind = BEGINS_UPDATE,
+                                                   .function = args[0],
+                                                   .is_first = true},
+                                 args[1])
+               : NULL;
+}
+
+/* the function that ends an update; what of it marks the end of a step, and returns whether it did
+ * no more */
+static ss_python_object *make_update_end(ss_python_object *self, ss_python_object *const *args,
+                                         ptrdiff_t count)
+{
+    (void)self;
+    return ss_torch_has_arguments(count, 2)
+               ? make((struct callable){.kind = ENDS_UPDATE, .function = args[0], .after = args[1]})
+               : NULL;
+}
+
+/* → truth: this thread is in an update that Python does not know of */
+static ss_python_object *is_in_update(ss_python_object *self, ss_python_object *none)
+{
+    (void)self;
+    (void)none;
+    return ss_python.PyLong_FromLongLong(is_updating);
 }
 
 /* ns */
@@ -204,7 +399,12 @@ static ss_python_object *set_wrapper_cost(ss_python_object *self, ss_python_obje
 static struct ss_python_method methods[] = {
     {"define_callables", {.one = define_callables}, SS_PYTHON_ONE},
     {"make_handler", {make_handler}, SS_PYTHON_FASTCALL},
+    {"make_leave", {.one = make_leave}, SS_PYTHON_ONE},
     {"make_after", {make_after}, SS_PYTHON_FASTCALL},
+    {"make_begin", {make_begin}, SS_PYTHON_FASTCALL},
+    {"make_update", {make_update}, SS_PYTHON_FASTCALL},
+    {"make_update_end", {make_update_end}, SS_PYTHON_FASTCALL},
+    {"is_in_update", {.one = is_in_update}, SS_PYTHON_NONE},
     {"set_wrapper_cost", {.one = set_wrapper_cost}, SS_PYTHON_ONE},
 };
 

@@ -54,6 +54,11 @@ void ss_torch_outermost_forget(void)
     atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
 }
 
+uint32_t ss_torch_outermost_generation(void)
+{
+    return atomic_load_explicit(&generation, memory_order_relaxed);
+}
+
 /* --- whether a note fits ---------------------------------------------------------------------- */
 
 static uint32_t current_gate(void)

@@ -26,5 +26,8 @@ bool ss_torch_outermost_begin(ss_python_object *const *args, size_t count,
 bool ss_torch_outermost_end(const struct ss_torch_phase *phase);
 /* Drops all notes. Any thread. */
 void ss_torch_outermost_forget(void);
+/* For notes of others, which are dropped with these: they are valid while this number is the same.
+ */
+uint32_t ss_torch_outermost_generation(void);
 
 #endif

@@ -56,15 +56,49 @@ static ss_python_object *begin_training(ss_python_object *self, ss_python_object
     return ss_python_none();
 }
 
-static ss_python_object *end_step(ss_python_object *self, ss_python_object *none)
+bool ss_torch_end_step(void)
 {
-    (void)self;
-    (void)none;
     ss_torch_operators_end_step();
     bool counts = !ss_torch_is_off() && ss_automatic_step();
     ss_torch_operators_step();
     ss_torch_hook_cost_step();
-    return ss_python.PyLong_FromLongLong(counts);
+    return counts;
+}
+
+static ss_python_object *end_step(ss_python_object *self, ss_python_object *none)
+{
+    (void)self;
+    (void)none;
+    return ss_python.PyLong_FromLongLong(ss_torch_end_step());
+}
+
+static _Atomic uint64_t updates;
+
+uint64_t ss_torch_count_updates(uint64_t more)
+{
+    return atomic_fetch_add_explicit(&updates, more, memory_order_relaxed) + more;
+}
+
+/* Polling in each step would slow down tiny steps. */
+bool ss_torch_is_poll_due(uint64_t number)
+{
+    enum { FIRST = 64, EACH = 16 };
+    return number < FIRST || number % EACH == 0;
+}
+
+/* how many more → the number of steps that have ended */
+static ss_python_object *count_updates(ss_python_object *self, ss_python_object *argument)
+{
+    (void)self;
+    uint64_t more = (uint64_t)ss_python.PyLong_AsLongLong(argument);
+    return ss_python.PyLong_FromLongLong((long long)ss_torch_count_updates(more));
+}
+
+static ss_python_object *is_poll_due(ss_python_object *self, ss_python_object *none)
+{
+    (void)self;
+    (void)none;
+    return ss_python.PyLong_FromLongLong(ss_torch_is_poll_due(ss_torch_count_updates(0)));
 }
 
 static ss_python_object *enter_phase(ss_python_object *self, ss_python_object *argument)
@@ -180,6 +214,8 @@ static struct ss_python_method methods[] = {
     {"begin_steps", {.one = begin_steps}, SS_PYTHON_NONE},
     {"begin_training", {.one = begin_training}, SS_PYTHON_NONE},
     {"end_step", {.one = end_step}, SS_PYTHON_NONE},
+    {"count_updates", {.one = count_updates}, SS_PYTHON_ONE},
+    {"is_poll_due", {.one = is_poll_due}, SS_PYTHON_NONE},
     {"enter_phase", {.one = enter_phase}, SS_PYTHON_ONE},
     {"leave_phase", {.one = leave_phase}, SS_PYTHON_ONE},
     {"current_phase", {.one = current_phase}, SS_PYTHON_NONE},

@@ -57,6 +57,7 @@ class Library:
         self.calls, self.hooks, self.facts = set(), {}, []
         self.target, self.inject, self.is_injected = None, None, False
         self.depth, self.phase, self.names, self.numbers = 0, 0, {}, itertools.count(1)
+        self.updates = 0
         imported = {one.name for text in texts.values() for node in ast.walk(ast.parse(text))
                     if isinstance(node, ast.ImportFrom) and node.module == "libstepscope"
                     for one in node.names}
@@ -133,6 +134,13 @@ class Library:
 
     def current_phase(self):
         return self.phase
+
+    def count_updates(self, more):
+        self.updates += more
+        return self.updates
+
+    def is_poll_due(self):
+        return self.updates < 64 or self.updates % 16 == 0
 
     def set_fact_text(self, key, text):
         self.facts.append((key, text))
@@ -349,7 +357,7 @@ def fail_each(library, modules, alone):
     library.inject = fail
     for target, (number, part) in parts:
         library.begin(target)
-        modules["state"].state.updates = 0
+        library.updates = 0
         library.facts.clear()
         modules["guard"]._notes.clear()
         hook = library.hooks[target[0]]

@@ -16,7 +16,8 @@ import time
 
 import torch
 
-from .libstepscope import (current_phase, define_callables, make_after, make_handler, set_fact,
+from .libstepscope import (current_phase, define_callables, leave_phase, make_after, make_begin,
+                           make_handler, make_leave, make_update, make_update_end, set_fact,
                            set_fact_text, set_wrapper_cost)
 from .names import FACT_TORCH_FAILED_HOOKS, FACT_TORCH_HOOKS
 from .state import state
@@ -139,12 +140,34 @@ class Hook:
 _HAS_CALLABLES = define_callables(object.__basicsize__)
 
 
-def _handlers(first, *others):
-    """The same functions, whose time libstepscope measures, and of which profilers of the program see
+_MADE = type(make_handler(len, False)) if _HAS_CALLABLES else None
+
+
+def _handler(function, is_first=False):
+    """The same function, whose time libstepscope measures, and of which profilers of the program see
     nothing (src/inject/torch_callables.c)."""
+    if function is None or not _HAS_CALLABLES or type(function) is _MADE:
+        return function
+    return make_leave(function) if function is leave_phase else make_handler(function, is_first)
+
+
+def _handlers(first, *others):
+    return (_handler(first, True), *map(_handler, others))
+
+
+def begins(begin, phase):
+    """A handler that begins this phase, and returns the previous one. Between two phases, libstepscope does
+    what it has done once, until forget_calls is called."""
+    return make_begin(begin, phase) if _HAS_CALLABLES else begin
+
+
+def updates(begin, end, mark_end, phase):
+    """The same of the handlers of an optimizer's update. `begin` returns a tuple that says last whether a
+    step ends; what `end` then does is to leave the phase and to call `mark_end`, which returns whether
+    it did nothing but to end the step."""
     if not _HAS_CALLABLES:
-        return (first, *others)
-    return (make_handler(first, True), *(other and make_handler(other, False) for other in others))
+        return begin, end
+    return make_update(begin, phase), make_update_end(end, mark_end)
 
 
 def around(begin, end=None):

@@ -6,8 +6,8 @@ import sys
 
 import torch
 
-from .guard import around, around_untraced, callback, is_hooked, replace, with_result
-from .libstepscope import begin_steps, define_name, enter_phase, leave_phase, mark
+from .guard import around, around_untraced, callback, is_hooked, replace, updates, with_result
+from .libstepscope import begin_steps, define_name, enter_phase, is_in_update, leave_phase, mark
 from .phases import end_evaluation
 from .state import OPTIMIZER, TRAINING, local, state
 from .steps import ends_step, is_boundary, mark_end_of_step, register_optimizer
@@ -19,7 +19,7 @@ _SKIPPED = define_name("update skipped")
 
 def _begin_update(args, kwargs):
     thread = local.thread
-    if thread.in_optimizer or thread.in_data:
+    if thread.in_optimizer or thread.in_data or is_in_update():
         return None
     if thread.before_evaluation >= 0:
         end_evaluation(thread)
@@ -39,7 +39,7 @@ def _end_update(token):
         mark_end_of_step()
 
 
-_hook_update = around(_begin_update, _end_update)
+_hook_update = around(*updates(_begin_update, _end_update, mark_end_of_step, OPTIMIZER))
 
 
 def _hook_class(kind):
@@ -73,7 +73,7 @@ def _hook_prepared_classes(kind):
 
 def _begin_original(optimizer, *_):
     thread = local.thread
-    if not thread.in_optimizer:
+    if not thread.in_optimizer and not is_in_update():
         if is_boundary(optimizer):
             begin_steps()
         thread.before_update = enter_phase(OPTIMIZER)
@@ -81,7 +81,7 @@ def _begin_original(optimizer, *_):
 
 def _end_original(optimizer, *_):
     thread = local.thread
-    if not thread.in_optimizer:
+    if not thread.in_optimizer and not is_in_update():
         before, thread.before_update = thread.before_update, None
         if before is not None:
             leave_phase(before)

@@ -10,13 +10,14 @@ from . import model
 from .batches import observe_called, plain_input
 from .devices import poll_first_use
 from .facts import record_anomaly
-from .guard import after, around, around_untraced, attempt, is_compiling, observe, replace
+from .guard import (after, around, around_untraced, attempt, begins, is_compiling, observe,
+                    replace)
 from .late import when_imported
 from .libstepscope import (begin_steps, begin_training, current_phase, current_recording,
-                           enter_phase, forget_calls, leave_phase, remember_call, set_fact)
+                           enter_phase, forget_calls, is_poll_due, leave_phase, remember_call, set_fact)
 from .names import FACT_MODEL_FROZEN
-from .state import (BACKWARD, CHECKPOINT, COMMUNICATION, EVALUATION, FORWARD, INFERENCE, is_poll_due,
-                    local, state)
+from .state import (BACKWARD, CHECKPOINT, COMMUNICATION, EVALUATION, FORWARD, INFERENCE, local,
+                    state)
 from .steps import count_of_optimizers, live_optimizers
 
 has_gradients = torch.is_grad_enabled
@@ -256,7 +257,7 @@ def _begin_backward(args, kwargs):
 
 def hook_backward():
     for name in ("backward", "grad"):
-        replace(torch.autograd, name, around(_begin_backward, leave_phase))
+        replace(torch.autograd, name, around(begins(_begin_backward, BACKWARD), leave_phase))
 
 
 def _begin_recomputable(args, kwargs):

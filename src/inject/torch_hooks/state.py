@@ -8,8 +8,7 @@ optimizers, the devices, the notes. All of these are rare.
 
 Other state of the process is right without the lock, because each use is one operation on a dict,
 list, set or attribute, which is atomic in every build of Python: a thread has either the value
-before a change or the one after it, and each is right at that moment. `state.updates` may lose an
-increment if two threads end steps at once; it only decides when to poll. libstepscope keeps phases
+before a change or the one after it, and each is right at that moment. libstepscope counts steps, and keeps phases
 and ranges per thread, and the names of modules in a table of atomics (src/inject/torch_modules.c).
 
 The callbacks of weak references take no lock: a garbage collection calls them at any point."""
@@ -17,7 +16,7 @@ The callbacks of weak references take no lock: a garbage collection calls them a
 import os
 import threading
 
-from .libstepscope import define_domain, define_name
+from .libstepscope import count_updates, define_domain, define_name
 from .names import (DOMAIN_TORCH_CHECKPOINT, DOMAIN_TORCH_COMPILE, DOMAIN_TORCH_DATA,
                     DOMAIN_TORCH_TRAINING, PHASE_BACKWARD, PHASE_CHECKPOINT, PHASE_COMMUNICATION,
                     PHASE_COMPILE, PHASE_DATA, PHASE_EVALUATION, PHASE_FORWARD, PHASE_INFERENCE,
@@ -35,7 +34,11 @@ class _State:
     """Of the process. The lock is re-entrant: a signal handler or a finalizer of the program may run
     hooks on the thread that holds it."""
     lock = threading.RLock()
-    updates = 0              # number of steps that have ended
+
+    @property
+    def updates(self):
+        """The number of steps that have ended."""
+        return count_updates(0)
 
     @classmethod
     def renew_lock(cls):
@@ -70,7 +73,3 @@ state = _State()
 local = _Local()
 os.register_at_fork(after_in_child=_State.renew_lock)
 
-
-def is_poll_due():
-    """Whether to poll what rarely changes: polling in each step would slow down tiny steps."""
-    return state.updates < 64 or state.updates % 16 == 0

@@ -8,16 +8,17 @@ from .facts import record_rank, record_threads
 from .flops import begin_counting, counting, end_counting
 from .guard import attempt, callback
 from .late import scan_modules
-from .libstepscope import (claim_steps, current_recording, end_step, forget_calls,
-                           set_step_source)
+from .libstepscope import (claim_steps, count_updates, current_recording, end_step, forget_calls,
+                           is_poll_due, set_step_source)
 from .settings import settings
-from .state import is_poll_due, state
+from .state import state
 
 _LATE_UPDATES = 24  # alternating optimizers, as of a critic and an actor, have all stepped by then
 
 
 def mark_end_of_step():
-    state.updates += 1
+    """Returns whether the next end, if nothing is polled, does nothing but to end the step."""
+    count_updates(1)
     counts_flops = counting.left != 0 or counting.recording != current_recording()
     if counts_flops:
         attempt(begin_counting)
@@ -31,6 +32,7 @@ def mark_end_of_step():
             attempt(poll_devices)
     if counts_flops:
         attempt(end_counting)
+    return not counts_flops
 
 
 # --- the optimizers of the process ----------------------------------------------------------------
@@ -101,6 +103,7 @@ def _target(reference):
 def reset_boundary():
     with state.lock:
         _Boundary.optimizer = _Boundary.previous = None
+    forget_calls()
 
 
 def is_boundary(optimizer):
@@ -135,6 +138,7 @@ def _select(optimizer, replaced, is_back=False):
         _Boundary.updates_before = state.updates
         _Boundary.other = None
         _Boundary.has_others = False
+    forget_calls()
     claim_steps()
     set_step_source("optimizer " + type(optimizer).__name__)
     return True
@@ -151,6 +155,7 @@ def _takes_over(optimizer):
     is_late = (not _Boundary.has_others
                and state.updates - _Boundary.updates_before >= _LATE_UPDATES)
     _Boundary.has_others = True
+    forget_calls()  # the next update of the current one drops `other`
     if not is_late and _target(_Boundary.other) is not optimizer:
         _Boundary.other = weakref.ref(optimizer)
         return False
