@@ -137,7 +137,7 @@ static enum ss_status await_writer(int fd, const char *path, char *head, size_t 
                    path);
 }
 
-/* Only what ends can be read. */
+/* Only what ends can be read. In a folder, another kind is one damaged file of several. */
 static enum ss_status check_kind(int fd, const char *path, bool is_named, char *head,
                                  size_t *length, struct ss_error *err)
 {
@@ -151,7 +151,8 @@ static enum ss_status check_kind(int fd, const char *path, bool is_named, char *
     if (S_ISFIFO(status.st_mode) && is_named) {
         return await_writer(fd, path, head, length, err);
     }
-    return ss_fail(err, SS_E_UNSUPPORTED, "%s is %s: name a file, or a pipe", path,
+    return ss_fail(err, is_named ? SS_E_UNSUPPORTED : SS_E_FORMAT,
+                   "%s is %s: name a file, or a pipe", path,
                    S_ISDIR(status.st_mode)    ? "a folder"
                    : S_ISFIFO(status.st_mode) ? "a pipe in a folder"
                    : S_ISSOCK(status.st_mode) ? "a socket"

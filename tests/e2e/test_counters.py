@@ -117,8 +117,8 @@ def test_launches_of_a_kernel(kernel, device):
     assert rows["sm__ops_path_tensor_src_bf16_dst_fp32.sum"]["avg"] == THREADS * 8192
     assert rows["gpu__time_duration.sum"]["max"] == 20000
     assert "3 passes; 3 measurements of kernels" in recording.facts["gpu.counters"]
-    (duration,) = {row["min_ns"] for row in recording.rows("kernel")}
-    assert duration == 20000, "the kernel's, not that of its replay"
+    durations = {row["min_ns"] for row in recording.rows("kernel")}
+    assert all(abs(one - 20000) <= 1 for one in durations), "the kernel's, not that of its replay"
 
 
 def test_what_was_measured_is_in_the_roofline(stepscope, kernel):

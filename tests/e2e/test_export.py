@@ -18,21 +18,28 @@ from perfetto_engine import BAD, query_old
 from target import prefer
 
 DROPPED = "select value from stats where name = 'slice_drop_overlapping_complete_event'"
+# Writes how long its parts took, in seconds: longer than they asked for where others use the CPU.
 PROGRAM = """\
-import threading, time
+import json, threading, time; took = {}
 def inner(end):
     while time.time() < end:
         sum(range(2000))
 def outer(seconds):
     inner(time.time() + seconds)
 def waiter():
-    time.sleep(1.2)
+    begin = time.monotonic(); time.sleep(1.2); took["asleep"] = time.monotonic() - begin
 thread = threading.Thread(target=waiter, name="the waiter")
 thread.start()
+begin = time.monotonic()
 outer(.5)
+paused = time.monotonic()
 time.sleep(.3)
+resumed = time.monotonic()
 outer(.4)
+took.update(pause=resumed - paused, outer=time.monotonic() - begin - (resumed - paused))
 thread.join()
+with open(__file__ + ".took", "w") as file:
+    json.dump(took, file)
 """
 
 
@@ -44,6 +51,12 @@ def trace(stepscope, python, tmp_path_factory):
     stepscope("record", "-r", "200", "-o", folder / "t.pftrace", "--", python,
               folder / "program.py")
     return folder / "t.pftrace"
+
+
+@pytest.fixture(scope="module")
+def took(trace):
+    """How long the parts of the program took, in seconds."""
+    return json.loads((trace.parent / "program.py.took").read_text())
 
 
 def strict(path):
@@ -216,7 +229,7 @@ def names_of(data, stack):
     return [data["shared"]["frames"][frame]["name"] for frame in stack]
 
 
-def test_speedscope(stepscope, trace, tmp_path, schema):
+def test_speedscope(stepscope, trace, took, tmp_path, schema):
     import jsonschema
 
     stepscope("export", trace, "-o", tmp_path / "a.speedscope.json", "-i")
@@ -228,19 +241,19 @@ def test_speedscope(stepscope, trace, tmp_path, schema):
     assert waiter["unit"] == "nanoseconds"
     asleep = sum(weight for stack, weight in zip(waiter["samples"], waiter["weights"])
                  if "waiter" in names_of(data, stack))
-    assert asleep / 1e9 == pytest.approx(1.2, abs=0.15)
+    assert asleep / 1e9 == pytest.approx(took["asleep"], abs=0.15)
 
 
-def test_speedscope_keeps_gaps(stepscope, trace, tmp_path, schema):
+def test_speedscope_keeps_gaps(stepscope, trace, took, tmp_path, schema):
     """Without idle samples the pause of the main thread is time without a stack."""
     stepscope("export", trace, "-o", tmp_path / "a.speedscope.json", "--idle", "none")
     data = strict(tmp_path / "a.speedscope.json")
     main = max(profiles(data).values(), key=lambda profile: len(profile["samples"]))
     gaps = [weight / 1e9 for stack, weight in zip(main["samples"], main["weights"]) if not stack]
-    assert max(gaps) == pytest.approx(0.3, abs=0.1)
+    assert max(gaps) > took["pause"] - 0.1  # longer where the sampler had to wait for a core
     busy = sum(weight for stack, weight in zip(main["samples"], main["weights"])
                if "inner" in names_of(data, stack))
-    assert busy / 1e9 == pytest.approx(0.9, abs=0.2)
+    assert 0.4 < busy / 1e9 < took["outer"] + 0.2
 
 
 def test_speedscope_of_raw_counts_samples(stepscope, tmp_path, schema):
@@ -279,7 +292,7 @@ def slices(data):
     return found
 
 
-def test_chrome(stepscope, trace, tmp_path):
+def test_chrome(stepscope, trace, took, tmp_path):
     stepscope("export", trace, "-o", tmp_path / "a.json")
     text = (tmp_path / "a.json").read_text()
     data = strict(tmp_path / "a.json")
@@ -291,11 +304,11 @@ def test_chrome(stepscope, trace, tmp_path):
     # Where the sampler itself had to wait for a CPU a call has gaps: compare sums with the samples.
     outer = sorted((start, end) for _, name, start, end, _ in calls if name == "outer")
     sampled = sum(count for stack, count in samples.items() if "outer" in stack) / 200
-    assert sum(end - start for start, end in outer) / 1e9 == pytest.approx(min(sampled, 0.9), abs=0.25)
+    assert sum(end - start for start, end in outer) / 1e9 == pytest.approx(min(sampled, took["outer"]), abs=0.25)
     pauses = [after[0] - before[1] for before, after in zip(outer, outer[1:])]
     assert max(pauses) / 1e9 > 0.15
     waiter = [end - start for _, name, start, end, _ in calls if name == "waiter"]
-    assert 0.8 < sum(waiter) / 1e9 < 1.2 + 0.25
+    assert 0.8 < sum(waiter) / 1e9 < took["asleep"] + 0.25
     named = {event["args"]["name"] for event in data["traceEvents"]
              if event["ph"] == "M" and event["name"] == "thread_name"}
     assert "the waiter" in named

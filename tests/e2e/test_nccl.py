@@ -3,7 +3,6 @@
 recording has of collectives, with the work of devices and without."""
 
 import json
-import statistics
 
 import fake_cuda
 import pytest
@@ -61,7 +60,7 @@ def check_rows(rows, rounds):
     scatters = rows[1::2]
     assert {(row["name"], row["bytes"]) for row in reductions} == {("allreduce", 4000)}
     assert {(row["name"], row["bytes"]) for row in scatters} == {("reduce_scatter", 128)}
-    assert statistics.median(row["skew_ns"] for row in scatters) > LATE_NS / 2
+    assert max(row["skew_ns"] for row in scatters) > LATE_NS / 2  # the other rank may be late, too
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -56,7 +56,8 @@ def test_kernels_copies_and_calls(record, fault):
         "gpu-untimed-kernels": 0, "gpu-launches-without-kernel": 0, "gpu-lost-messages": 0,
         "gpu-lost-launches": 0, "gpu-kernels-without-launch": 0, "gpu-early-works": 0}
     assert names(recording) == {"scale": 12, "reduce": 12, "nccl": 6}
-    assert all(row["min_ns"] == row["max_ns"] == 30000 for row in recording.rows("kernel"))
+    # Begin and end are converted from the device's clock one by one.
+    assert all(abs(row[end] - 30000) <= 1 for row in recording.rows("kernel") for end in ("min_ns", "max_ns"))
     calls = {row["name"]: row["instances"] for row in recording.rows("api")}
     assert {name: calls[name] for name in CALLS} == {name: 6 * count for name, count in CALLS.items()}
     assert "hipGetDevice" not in calls
