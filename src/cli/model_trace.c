@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/model_trace.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -422,10 +423,27 @@ static uint64_t period_of(const struct ss_model *model, uint32_t thread)
     return rate_hz > 0 ? (uint64_t)(1e9 / rate_hz + 0.5) : 0;
 }
 
+/* A sample may stand for any number of ticks, which each take bytes of a trace. */
+static enum ss_status check_ticks(const struct ss_model *model, struct ss_error *err)
+{
+    enum { MOST_TICKS = 1 << 26 };
+    uint64_t ticks = 0;
+    for (size_t i = 0; i < model->samples.count; i++) {
+        ticks += model->samples.data[i].weight;
+    }
+    return ticks <= MOST_TICKS
+               ? SS_OK
+               : ss_fail(err, SS_E_LIMIT,
+                         "%s has %" PRIu64 " samples, of which a trace holds %d at most: export it "
+                         "to speedscope",
+                         ss_model_text(model, model->inputs.data[0].path), ticks, MOST_TICKS);
+}
+
 /* One for each tick: the last is at the sample's time. */
 static enum ss_status put_samples(struct writing *writing)
 {
     const struct ss_model *model = writing->model;
+    SS_TRY(check_ticks(model, writing->err));
     for (size_t i = 0; i < model->samples.count; i++) {
         const struct ss_model_sample *sample = &model->samples.data[i];
         uint64_t period_ns = period_of(model, sample->thread);

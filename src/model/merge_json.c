@@ -218,6 +218,9 @@ static enum ss_status read_members(struct window *window, struct source *source,
             return first == '}' || first == '\0' ? SS_OK : fail_at(window, err);
         }
         SS_TRY(read_value(window, &text, err));
+        if (text.length == 0) {
+            return SS_OK; /* the file is cut */
+        }
         char key[MOST_KEY_BYTES] = "";
         size_t length = text.length > 2 ? text.length - 2 : 0;
         memcpy(key, text.data + 1, length < sizeof key ? length : sizeof key - 1);
@@ -233,7 +236,10 @@ static enum ss_status read_members(struct window *window, struct source *source,
             return SS_OK;
         }
         SS_TRY(read_value(window, &value, err));
-        if (source != NULL && length < sizeof key && value.length > 0) {
+        if (value.length == 0) {
+            return SS_OK;
+        }
+        if (source != NULL && length < sizeof key) {
             read_member(source, key, value);
         }
     }
@@ -341,11 +347,10 @@ static enum ss_status find_repeated(struct merging *merging, struct ss_error *er
 static enum ss_status copy_events(struct merging *merging, struct window *window, bool *is_cut,
                                   struct ss_error *err)
 {
-    *is_cut = false;
-    for (;;) {
-        char first;
-        struct ss_event_scan event;
-        struct ss_strview other;
+    char first;
+    struct ss_event_scan event;
+    struct ss_strview other;
+    for (*is_cut = false;;) {
         SS_TRY(peek(window, &first, err));
         if (first == ']' || first == '\0') {
             window->at += first == ']';
@@ -354,6 +359,10 @@ static enum ss_status copy_events(struct merging *merging, struct window *window
         }
         if (first != '{') { /* what is no event, such as null */
             SS_TRY(read_value(window, &other, err));
+            *is_cut = other.length == 0;
+            if (*is_cut) {
+                return SS_OK;
+            }
             continue;
         }
         enum ss_event_scanned scanned =

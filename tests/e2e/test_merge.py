@@ -57,6 +57,23 @@ def test_twice_is_once(stepscope, run, tmp_path):
             assert once.read_bytes() == twice.read_bytes()
 
 
+CUT = ('{"schemaVersion": 1, "traceEvents": [{"ph": "X", "ts": 1, "dur": 1, "name": "a", "pid": 1, "tid": 1}, null, '
+       '{"ph": "X", "ts": 3, "dur": 1, "name": "b", "pid": 1, "tid": 1}, 12], "traceName": "x"}')
+
+
+def test_files_that_are_cut_at_any_byte(stepscope, tmp_path):
+    """They end there, within a word, a number or a member, too."""
+    whole, part, merged = tmp_path / "whole.json", tmp_path / "part.json", tmp_path / "merged.json"
+    whole.write_text(CUT.replace('"a"', '"c"'))
+    for length in range(CUT.index("[") + 1, len(CUT)):
+        part.write_text(CUT[:length])
+        merged.unlink(missing_ok=True)
+        stepscope("merge", whole, part, "-o", merged, status=None, timeout=20)
+        names = [event["name"] for event in json.loads(merged.read_text())["traceEvents"] if event["ph"] == "X"]
+        own = [name for name in "ab" if f'"name": "{name}", "pid": 1, "tid": 1}}' in CUT[:length]]
+        assert names == ["c", "b", *own], CUT[:length]
+
+
 def test_pack_is_a_run(stepscope, run, tmp_path):
     packed = tmp_path / "run.tar"
     stepscope("merge", run, "--pack", "-o", packed)

@@ -203,6 +203,16 @@ def test_the_time_grows_with_the_size(stepscope, tmp_path, make):
     assert done.returncode == 0 and seconds < 12
 
 
+def test_samples_that_stand_for_many(stepscope, tmp_path):
+    """A trace would have one for each tick of half a second, of 4 billion seconds."""
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({
+        "$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "f"}]},
+        "profiles": [{"type": "sampled", "unit": "seconds", "samples": [[0], [0]], "weights": [2 ** 32, 0.5]}]}))
+    line = refused(stepscope, path, "export", "--to", "perfetto-compat", "-o", tmp_path / "p.pftrace", memory=200 * MIB)
+    assert "8589934593 samples" in line and [entry.name for entry in tmp_path.iterdir()] == ["p.json"]
+
+
 def hole(path, begin, size=1 << 40):
     path.write_text(begin)
     try:
