@@ -475,3 +475,19 @@ def test_a_torch_that_is_reached_is_not_missed(stepscope, python, tmp_path, torc
     message, said = record_with_library(stepscope, python, tmp_path / "t.pftrace", torch_library, [python],
                                         [*LOST, python])
     assert said == [[], []] and "PyTorch" not in message
+
+
+@pytest.mark.parametrize("version", INTERPRETERS)
+def test_modules_are_entered_without_python_in_each_interpreter(stepscope, version, tmp_path, rows_of):
+    """By name, with keywords, through an overridden call, and calls that fail: as without hooks, and all recorded."""
+    program = [*INTERPRETERS[version], ROOT / "tests" / "workloads" / "torch_entries.py"]
+    if len(INTERPRETERS[version]) > 1:
+        pytest.skip("the file is not to be seen behind chroot")
+    alone = json.loads(subprocess.run(program, capture_output=True, check=True).stdout)
+    said = json.loads(stepscope("record", "-q", "-o", tmp_path / "t.pftrace", "--", *program).stdout)
+    assert (alone.pop("hooked"), said.pop("hooked")) == (False, True)
+    assert said == alone and said["files"] == 0
+    calls = [(row["name"], row["count"]) for row in rows_of(tmp_path / "t.pftrace", "range")
+             if row["domain"] == "torch.module"]
+    assert sorted(calls) == [("Named", 1), ("Net", 55), ("first (Scale)", 1), ("first (Scale)", 55),
+                             ("last (Scale)", 1), ("last (Scale)", 53)]
