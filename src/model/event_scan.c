@@ -159,5 +159,9 @@ enum ss_event_scanned ss_event_scan(const char *begin, const char *end, struct s
         if (member != NULL) {
             *member = (struct ss_strview){value, (size_t)(at - value)};
         }
+        at = skip_spaces(at, end);
+        if (at < end && *at != ',' && *at != '}') {
+            return SS_EVENT_SCAN_BAD;
+        }
     }
 }

@@ -74,6 +74,15 @@ def test_files_that_are_cut_at_any_byte(stepscope, tmp_path):
         assert names == ["c", "b", *own], CUT[:length]
 
 
+@pytest.mark.parametrize("members", ['"id": 7" "pid": 1', '"id": 7 "pid": 1', '"id": 7: 8', '"args": {} {}'])
+def test_what_is_no_json_is_not_copied(stepscope, tmp_path, members):
+    one, other, merged = tmp_path / "1.json", tmp_path / "2.json", tmp_path / "merged.json"
+    one.write_text('[{"ph": "f", "id": 7, "pid": 1, "tid": 2, "ts": 3}]')
+    other.write_text(f'[{{"ph": "f", {members}, "tid": 2, "ts": 3}}]')
+    done = stepscope("merge", one, other, "-o", merged, status=3)
+    assert f"{other} is no trace-event JSON: byte 1" in done.stderr and not merged.exists()
+
+
 def test_pack_is_a_run(stepscope, run, tmp_path):
     packed = tmp_path / "run.tar"
     stepscope("merge", run, "--pack", "-o", packed)
