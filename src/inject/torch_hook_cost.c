@@ -10,7 +10,7 @@
 #include "annot/stamp.h"
 #include "base/shared_names.h"
 
-enum { FIRST_STEPS = 8, ONE_IN = 16, LEAST_STEPS = 4, MILLION = 1000000 };
+enum { FIRST_STEPS = 8, ONE_IN = 16, LEAST_STEPS = 4, MOST_TIMES = 4, MILLION = 1000000 };
 
 /* Of a thread; times are stamps. */
 static _Thread_local struct {
@@ -88,6 +88,15 @@ static void emit_cost(void)
     emit(ss_fact_torch_hooks_ns, ppm / MILLION * measured.whole_ns / (double)measured.counted);
 }
 
+/* While the kernel runs other threads, no hook costs anything: a step counts as MOST_TIMES the mean
+ * at most. */
+static double limited(double spent)
+{
+    double most =
+        measured.counted > 0 ? MOST_TIMES * measured.spent / (double)measured.counted : spent;
+    return measured.counted >= LEAST_STEPS && most > 0 && spent > most ? most : spent;
+}
+
 /* The step ends that counts. */
 static void add_step(uint64_t now)
 {
@@ -98,8 +107,8 @@ static void add_step(uint64_t now)
     }
     double wrappers_ns =
         own.wrappers * (double)atomic_load_explicit(&wrapper_ns, memory_order_relaxed);
+    measured.spent += limited((double)own.spent + wrappers_ns * whole / whole_ns);
     measured.counted++;
-    measured.spent += (double)own.spent + wrappers_ns * whole / whole_ns;
     measured.whole += whole;
     measured.whole_ns += whole_ns;
     emit_cost();

@@ -109,6 +109,18 @@ static void test_wrappers_add_what_one_takes(void **state)
     assert_int_equal(ns, 900);
 }
 
+/* Once in a hundred steps the kernel runs another thread within a hook, for two steps. */
+static void test_other_threads_are_no_cost_of_hooks(void **state)
+{
+    (void)state;
+    begin();
+    for (int i = 0; i < 40; i++) {
+        run_steps(100, 1200);
+        run_hook(200000);
+    }
+    assert_in_range(ppm, 19000, 21500);
+}
+
 static void test_a_change_is_said_and_a_recording_begins_anew(void **state)
 {
     (void)state;
@@ -128,6 +140,7 @@ int main(void)
         cmocka_unit_test(test_few_steps_say_nothing),
         cmocka_unit_test(test_a_hook_within_a_hook_counts_once),
         cmocka_unit_test(test_wrappers_add_what_one_takes),
+        cmocka_unit_test(test_other_threads_are_no_cost_of_hooks),
         cmocka_unit_test(test_a_change_is_said_and_a_recording_begins_anew)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
