@@ -51,7 +51,8 @@
 #define SS_READING_MEMORY_OPTION                                                                   \
     {                                                                                              \
         "max-memory", 0, "SIZE",                                                                   \
-            "refuse inputs that need more memory, such as 4G (default: 256M and 128 times the "    \
+            "refuse inputs that need more memory, such as 4G (default: 256M and 24 to 512 times "  \
+            "the "                                                                                 \
             "size of a file, at most what the machine or container has)",                          \
             "Input", false, false                                                                  \
     }

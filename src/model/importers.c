@@ -210,9 +210,8 @@ static enum ss_status load_with_row(struct ss_model *model, const struct ss_impo
     }
     enum ss_status status = row->load(model, file, load, err);
     bool is_refused = file->budget != NULL && file->budget->refusal.status != SS_OK;
-    /* Formats that keep what they read before an error succeed with it; and rows may need more
-     * memory than what they were made of. */
-    return status == SS_OK || is_refused ? ss_input_budget_check(file->budget, err) : status;
+    /* Formats that keep what they read before an error succeed with it. */
+    return status == SS_OK || is_refused ? ss_input_budget_finish(file->budget, err) : status;
 }
 
 /* --- archives --------------------------------------------------------------------------------- */

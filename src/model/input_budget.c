@@ -95,6 +95,13 @@ enum ss_status ss_input_budget_check(struct ss_input_budget *budget, struct ss_e
     return check_total(budget, err);
 }
 
+enum ss_status ss_input_budget_finish(struct ss_input_budget *budget, struct ss_error *err)
+{
+    return budget == NULL                    ? SS_OK
+           : budget->refusal.status != SS_OK ? refused(budget, err)
+                                             : check_total(budget, err);
+}
+
 enum ss_status ss_input_budget_read(struct ss_input_budget *budget, size_t bytes,
                                     struct ss_error *err)
 {

@@ -31,6 +31,9 @@ struct ss_input_budget {
 void ss_input_budget_init(struct ss_input_budget *budget, const char *path, int fd);
 /* The memory that the loading thread uses. SS_E_LIMIT: too much. */
 enum ss_status ss_input_budget_check(struct ss_input_budget *budget, struct ss_error *err);
+/* After loading, whose rows may need more memory than what they were made of: that counts for all
+ * inputs together alone. */
+enum ss_status ss_input_budget_finish(struct ss_input_budget *budget, struct ss_error *err);
 /* Counts bytes of content, unpacked; checks the memory as well. */
 enum ss_status ss_input_budget_read(struct ss_input_budget *budget, size_t bytes,
                                     struct ss_error *err);

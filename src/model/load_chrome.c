@@ -172,5 +172,7 @@ const struct ss_importer ss_importer_chrome = {
     .name = "chrome",
     .summary = "traces of PyTorch, Composer and other tools in Chrome's JSON format",
     .kind = SS_INPUT_IMPORT,
+    .memory_per_byte = 24, /* while it is read: 30 bytes of an event that has 100, packed 15 to 40
+                              times */
     .probe = probe_chrome,
     .load = load_chrome};
