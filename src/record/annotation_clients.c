@@ -197,6 +197,8 @@ void ss_client_end(struct ss_record_client *client, uint64_t now_ns, bool is_dea
     }
     ss_torch_files_collect(&client->torch, now_ns);
     attach_devices(client);
+    ss_annot_drain(client->annot, now_ns); /* the work of devices needs the steps that it is of */
+    ss_detail_filter_drained(client->detail, now_ns);
     ss_device_tracks_end(client->devices, now_ns, client->annotations->device_totals);
     client->devices = NULL;
     if (window_owner != NULL) { /* without their edges, the last events are in no window */

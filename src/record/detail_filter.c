@@ -198,9 +198,14 @@ enum ss_detail ss_detail_filter_at(const struct ss_detail_filter *filter, uint64
     if (!filter->has_steps) {
         return SS_DETAIL_FULL;
     }
+    if (!filter->is_thinning && time_ns >= filter->known_ns) {
+        return SS_DETAIL_UNDECIDED; /* a step before it may be the first that is thinned */
+    }
     for (size_t i = filter->units.count; i-- > 0;) {
         if (filter->units.data[i].begin_ns <= time_ns) {
-            return filter->units.data[i].detail;
+            bool may_be_of_the_next =
+                filter->units.data[i].end_ns == UINT64_MAX && time_ns >= filter->known_ns;
+            return may_be_of_the_next ? SS_DETAIL_UNDECIDED : filter->units.data[i].detail;
         }
     }
     for (size_t i = filter->changes.count; i-- > 0;) {
@@ -209,6 +214,11 @@ enum ss_detail ss_detail_filter_at(const struct ss_detail_filter *filter, uint64
         }
     }
     return SS_DETAIL_FULL;
+}
+
+bool ss_detail_filter_thins(const struct ss_detail_filter *filter)
+{
+    return filter->is_thinning;
 }
 
 void ss_detail_filter_spend(struct ss_detail_filter *filter, enum ss_detail detail, uint64_t events)
@@ -338,6 +348,7 @@ static void on_step(struct ss_detail_filter *filter, const struct ss_annot_event
 /* The last step is in full: it is where the program ended. */
 static void finish(struct ss_detail_filter *filter)
 {
+    filter->known_ns = UINT64_MAX;
     if (!filter->is_thinning) {
         return;
     }
@@ -378,6 +389,7 @@ static void drain_open(struct ss_detail_filter *filter, uint64_t until_ns)
 void ss_detail_filter_drained(struct ss_detail_filter *filter, uint64_t began_ns)
 {
     uint64_t until_ns = began_ns > slack_ns ? began_ns - slack_ns : 0;
+    filter->known_ns = filter->known_ns == UINT64_MAX ? UINT64_MAX : until_ns;
     if (!filter->is_thinning) {
         ss_detail_budget_spend(filter->budget, SS_DETAIL_FULL, filter->passed - filter->spent);
         filter->spent = filter->passed;

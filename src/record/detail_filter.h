@@ -51,8 +51,10 @@ struct ss_annot_sink ss_detail_filter_sink(struct ss_detail_filter *filter);
 /* From now on all is in full: the process follows a schedule, whose windows were asked for. */
 void ss_detail_filter_stop(struct ss_detail_filter *filter);
 /* What is written of a step at that time, for other events that belong to steps: UNDECIDED as long
- * as the step may still stand out. Of a process without steps, all. */
+ * as the step may still stand out, or may not have arrived. Of a process without steps, all. */
 enum ss_detail ss_detail_filter_at(const struct ss_detail_filter *filter, uint64_t time_ns);
+/* Whether some steps are not in full from now on. */
+bool ss_detail_filter_thins(const struct ss_detail_filter *filter);
 /* So many such events were written. */
 void ss_detail_filter_spend(struct ss_detail_filter *filter, enum ss_detail detail,
                             uint64_t events);

@@ -51,7 +51,8 @@ struct ss_detail_filter {
     bool was_thinning; /* when it was stopped */
     bool thins_ranges; /* of the program's own, too */
     bool has_steps;
-    uint64_t slices; /* so far */
+    uint64_t slices;   /* so far */
+    uint64_t known_ns; /* until when all steps have arrived */
     struct ss_detail_steps steps;
     uint8_t domains[SS_RING_MAX_DOMAINS]; /* enum ss_detail_kind */
     bool has_collectives[SS_RING_MAX_DOMAINS];

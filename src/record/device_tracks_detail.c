@@ -90,9 +90,10 @@ void ss_device_release(struct ss_device_tracks *devices, bool all)
         if (detail == SS_DETAIL_UNDECIDED && !all && !is_crowded) {
             break;
         }
-        detail = detail != SS_DETAIL_UNDECIDED ? detail
-                 : all                         ? SS_DETAIL_STOOD_OUT
-                                               : SS_DETAIL_SUMS;
+        detail = detail != SS_DETAIL_UNDECIDED              ? detail
+                 : !ss_detail_filter_thins(devices->detail) ? SS_DETAIL_FULL
+                 : all                                      ? SS_DETAIL_STOOD_OUT
+                                                            : SS_DETAIL_SUMS;
         put(devices, detail, range, devices->held_fields.data + range->first_field);
         devices->first_held++;
     }

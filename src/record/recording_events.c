@@ -285,6 +285,23 @@ static enum ss_status write_note(struct ss_recording *recording, struct ss_route
     WRITE_AIMED(recording, aim, note->time_ns, err, ss_trace_writer_note(writer_, note, failure_));
 }
 
+/* Facts are of all windows that follow, also of one that was opened before the fact arrived. */
+static void add_late_fact(struct ss_recording *recording, struct ss_route aim,
+                          const struct ss_trace_note *fact)
+{
+    for (size_t i = 0; i < recording->open.count; i++) {
+        struct ss_open_window *open = recording->open.data[i];
+        struct ss_trace_note note = *fact;
+        struct ss_error err = {0};
+        note.time_ns = open->window.begin_ns;
+        if (fact->time_ns < open->window.begin_ns && open->writer != NULL &&
+            follows_window(recording, open, aim.process_ref) &&
+            ss_trace_writer_note(open->writer, &note, &err) != SS_OK) {
+            ss_recording_abandon_file(recording, open, &err);
+        }
+    }
+}
+
 enum ss_status ss_recording_note(struct ss_recording *recording, struct ss_route aim,
                                  const struct ss_trace_note *note, struct ss_error *err)
 {
@@ -297,6 +314,9 @@ enum ss_status ss_recording_note(struct ss_recording *recording, struct ss_route
         }
         if (is_permanent || (!has_window && aim.window == 0)) {
             cache_note(recording, aim, note, is_permanent);
+        }
+        if (is_permanent && aim.window == 0) {
+            add_late_fact(recording, aim, note);
         }
     }
     return write_note(recording, aim, note, err);

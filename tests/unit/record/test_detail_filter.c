@@ -452,6 +452,10 @@ static void steps_are_known_by_their_time(void **state)
     begin(&fixture);
     assert_int_equal(ss_detail_filter_at(fixture.filter, 15 * MS), SS_DETAIL_FULL);
     step(&fixture, 10);
+    assert_int_equal(ss_detail_filter_at(fixture.filter, 15 * MS), SS_DETAIL_UNDECIDED);
+    ss_detail_filter_drained(fixture.filter, 14 * MS);
+    assert_int_equal(ss_detail_filter_at(fixture.filter, 12 * MS), SS_DETAIL_FULL);
+    assert_int_equal(ss_detail_filter_at(fixture.filter, 15 * MS), SS_DETAIL_UNDECIDED);
     use_up(&fixture);
     step(&fixture, 20);
     step(&fixture, 30);

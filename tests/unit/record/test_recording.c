@@ -314,14 +314,16 @@ static void notes_are_not_lost(void **state)
     note(RANK_A, 1, "fact", "batch size = 32");
     note(0, 2, "children-polled", "why");
     begin(RANK_A, 1, 10, 0);
+    note(RANK_A, 9, "fact", "worker = 1"); /* arrives when the window is open */
+    note(RANK_A, 9, "rate", "before it");
     note(RANK_A, 15, "rate", "in it");
     finish(RANK_A, 1, 20, 0);
     note(0, 25, "rate", "between");
     begin(RANK_A, 2, 30, 1);
     finish(RANK_A, 2, 40, 1);
     close_all();
-    expect(0, "w0-0.pftrace", "[batch size = 32] [why] [in it]");
-    expect(1, "w1-1.pftrace", "[batch size = 32] [between]");
+    expect(0, "w0-0.pftrace", "[batch size = 32] [why] [worker = 1] [in it]");
+    expect(1, "w1-1.pftrace", "[batch size = 32] [worker = 1] [before it] [between]");
 }
 
 static void a_window_without_a_file_costs_no_other(void **state)
