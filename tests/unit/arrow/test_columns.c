@@ -131,6 +131,20 @@ static void equal_words_are_one_even_when_only_their_cleaned_texts_are(void **st
     ss_columns_release(columns);
 }
 
+static void only_damaged_bytes_of_a_text_are_replaced(void **state)
+{
+    (void)state;
+    static const char expected[] = "\xc3\xa9\xef\xbf\xbd\xe2\x8a\x95"; /* é, replaced, ⊕ */
+    struct ss_columns *columns = ss_columns_new("all", all_types, TYPES);
+    ss_columns_add_row(columns);
+    ss_columns_put_text(columns, TEXT, ss_strview_of("\xc3\xa9\xff\xe2\x8a\x95"));
+    ss_columns_finish(columns);
+    const struct ss_column_texts *texts = &columns->columns[TEXT].texts;
+    assert_int_equal(texts->ends.data[texts->ends.count - 1], sizeof expected - 1);
+    assert_memory_equal(texts->bytes.data, expected, sizeof expected - 1);
+    ss_columns_release(columns);
+}
+
 static void a_cell_that_is_put_twice_counts_once(void **state)
 {
     (void)state;
@@ -306,6 +320,7 @@ int main(void)
         cmocka_unit_test(cells_are_read_as_they_were_put),
         cmocka_unit_test(numbers_beyond_the_type_are_absent_or_its_largest),
         cmocka_unit_test(equal_words_are_one_even_when_only_their_cleaned_texts_are),
+        cmocka_unit_test(only_damaged_bytes_of_a_text_are_replaced),
         cmocka_unit_test(a_cell_that_is_put_twice_counts_once),
         cmocka_unit_test(an_array_outlives_its_columns),
         cmocka_unit_test(moved_children_outlive_their_parent),
