@@ -267,7 +267,7 @@ def _interpreters():
     """Every CPython 3.8+ found: PATH, pyenv, and $STEPSCOPE_PYTHONS (paths, `:` between)."""
     folders = [pathlib.Path(p) for p in os.environ.get("PATH", "").split(":") if p]
     pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
-    folders += sorted(pyenv.glob("versions/*/bin"))
+    folders += sorted(pyenv.glob("versions/*/bin")) if os.access(pyenv, os.R_OK | os.X_OK) else []
     named = [pathlib.Path(p) for p in os.environ.get("STEPSCOPE_PYTHONS", "").split(":") if p]
     found = {}
     for path in named + [f / name for f in folders for name in _names(f)]:

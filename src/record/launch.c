@@ -4,15 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "platform/runtime_library.h"
 
-enum { LONGEST_EXEC_MS = 100, LONGEST_LIST_BYTES = 65536 };
+enum { LONGEST_EXEC_MS = 100, LONGEST_LIST_BYTES = 65536, PATH_BYTES = 4096 };
 
 const struct ss_child_env ss_child_env_table[] = {
 #define SS_CHILD_ENV(name, value, help) {#name, value, help, NULL, 0, false},
@@ -109,6 +111,30 @@ static void set_environment(const struct ss_record_options *options,
     }
 }
 
+/* Whether a folder of PATH has a file of that name that may not be run. */
+static bool is_in_path(const char *name)
+{
+    char file[PATH_BYTES];
+    struct stat status;
+    const char *folder = getenv("PATH");
+    for (size_t length; folder != NULL;
+         folder = folder[length] == ':' ? folder + length + 1 : NULL) {
+        length = strcspn(folder, ":");
+        int written = snprintf(file, sizeof file, "%.*s%s%s", (int)length, folder,
+                               length > 0 ? "/" : "", name);
+        if (written < (int)sizeof file && stat(file, &status) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* execvp says EACCES, too, of a program that is nowhere, if a folder of PATH may not be read. */
+static int reason_of(const char *program, int code)
+{
+    return code == EACCES && strchr(program, '/') == NULL && !is_in_path(program) ? ENOENT : code;
+}
+
 static _Noreturn void run(const struct ss_record_options *options,
                           const struct ss_program_signals *signals, struct ss_record_shared *shared)
 {
@@ -118,7 +144,7 @@ static _Noreturn void run(const struct ss_record_options *options,
         sigprocmask(SIG_SETMASK, &signals->mask, NULL);
     }
     execvp(options->program[0], options->program);
-    int saved = errno;
+    int saved = reason_of(options->program[0], errno);
     if (shared != NULL) {
         atomic_store(&shared->exec_errno, saved);
     } else {

@@ -120,6 +120,14 @@ def test_death_by_signal_is_death_by_the_same_signal(stepscope, python, tmp_path
     assert not list(tmp_path.glob("core*"))
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
+def test_a_folder_of_path_that_may_not_be_read_hides_no_missing_program(stepscope, tmp_path):
+    (tmp_path / "closed").mkdir(mode=0)
+    done = stepscope("record", "-o", tmp_path / "t.pftrace", "--", "no-such-program-here", status=127,
+                     env={"PATH": f"{tmp_path / 'closed'}:{os.environ['PATH']}"})
+    assert "No such file" in done.stderr
+
+
 def test_programs_that_cannot_run(stepscope, tmp_path):
     out = tmp_path / "t.pftrace"
     done = stepscope("record", "-o", out, "--", "no-such-program-here", status=127)
