@@ -270,7 +270,7 @@ static bool enters_lock(struct ss_activities *activities, const struct ss_model_
     return line.length - indent > 5 && memcmp(line.data + indent, "with ", 5) == 0;
 }
 
-/* An event loop of Tornado may be that of a notebook's kernel, which runs any code. */
+/* A notebook's kernel runs any code within an event loop of Tornado. */
 static bool handles_request(struct ss_activities *activities, uint32_t id)
 {
     const struct ss_model *model = activities->model;

@@ -27,7 +27,7 @@ struct search {
     const struct ss_recorded_devices *recorded;
     struct ss_vec_of(struct launch) launches;
     struct ss_vec_of(struct capture) captures;
-    bool *is_complete; /* by process: none of its launches counts */
+    bool *is_complete; /* by process: its launches do not count */
 };
 
 /* --- launches --------------------------------------------------------------------------------- */

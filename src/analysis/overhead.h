@@ -30,7 +30,7 @@ void ss_overheads_init(struct ss_overhead *overheads, const struct ss_model *mod
 double ss_overhead_recorder_share(const struct ss_overhead *overhead);
 double ss_overhead_operators_share(const struct ss_overhead *overhead);
 double ss_overhead_hooks_share(const struct ss_overhead *overhead);
-/* The recorder's, or that of the thread (operators and hooks), whichever is larger. */
+/* The larger of two costs: the recorder's, and the thread's (operators and hooks). */
 double ss_overhead_share(const struct ss_overhead *overhead);
 
 #endif

@@ -138,7 +138,7 @@ static ss_python_object *mark_end_of_step(struct callable *callable)
     return result;
 }
 
-/* An optimizer that another one calls has no token: the end is that of the update under way. */
+/* An optimizer that another one calls has no token: its end belongs to the outer update. */
 static ss_python_object *end_update(struct callable *callable, ss_python_object *args,
                                     ss_python_object *named)
 {

@@ -270,7 +270,7 @@ static ss_python_object *watch_outermost(ss_python_object *self, ss_python_objec
                                                                                 : NULL;
 }
 
-/* The note to write: that of the same module and kind of call, else the oldest. */
+/* The note to write: the one of the same module and kind of call, else the oldest. */
 static struct note *take_note(const ss_python_object *module, uint32_t gradients)
 {
     for (size_t i = 0; i < NOTES; i++) {
