@@ -126,18 +126,16 @@ static void note_unbuffered(struct ss_record_client *client, uint64_t now_ns)
     ss_annotations_note(client->annotations, client->process_ref, "annotations-lost", text, now_ns);
 }
 
-static void note_truncated(struct ss_record_client *client, uint64_t now_ns)
+static void note_truncated(struct ss_record_annotations *annotations, uint32_t process_ref,
+                           pid_t pid, uint64_t now_ns)
 {
     char text[160];
-    if (ss_ring_file_lost_pages(client->file)) {
-        snprintf(text, sizeof text,
-                 "another program truncated the ring file of process %d: its annotations, steps "
-                 "and operators since then are lost",
-                 (int)client->pid);
-        ss_annotations_note(client->annotations, client->process_ref, "annotations-lost", text,
-                            now_ns);
-        ss_log(SS_WARN, "record", "%s", text);
-    }
+    snprintf(text, sizeof text,
+             "another program truncated the ring file of process %d: its annotations, steps and "
+             "operators since then are lost",
+             (int)pid);
+    ss_annotations_note(annotations, process_ref, "annotations-lost", text, now_ns);
+    ss_log(SS_WARN, "record", "%s", text);
 }
 
 /* The rings that no process writes any more, and the notifications that none reads. */
@@ -209,7 +207,9 @@ void ss_client_end(struct ss_record_client *client, uint64_t now_ns, bool is_dea
     ss_client_write_counts(client, now_ns);
     note_problems(client, now_ns);
     note_unbuffered(client, now_ns);
-    note_truncated(client, now_ns);
+    if (ss_ring_file_lost_pages(client->file)) {
+        note_truncated(client->annotations, client->process_ref, client->pid, now_ns);
+    }
     ss_client_add_windows(client, &client->annotations->ended);
     if (ss_annotations_client(client->annotations, client->process_ref) == client) {
         ss_pages_drop(&client->annotations->by_process, client->process_ref);
@@ -427,6 +427,40 @@ void ss_annotations_scan(struct ss_record_annotations *annotations, uint64_t now
     DIR *entries = annotations->is_off ? NULL : opendir(annotations->directory.path);
     for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
         ss_annotations_scan_file(annotations, entry->d_name, now_ns, true);
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+}
+
+/* A ring file that was truncated before the recorder had opened it. */
+static void note_if_empty(struct ss_record_annotations *annotations, const char *name,
+                          uint64_t now_ns)
+{
+    char path[SS_CLIENT_PATH_BYTES];
+    struct stat status;
+    pid_t pid;
+    uint64_t start;
+    snprintf(path, sizeof path, "%.*s/%.255s", SS_RING_PATH_BYTES, annotations->directory.path,
+             name);
+    if (!ss_ring_file_parse_name(name, &pid, &start) || lstat(path, &status) != 0 ||
+        !S_ISREG(status.st_mode) || status.st_size >= (off_t)sizeof(struct ss_ring_header)) {
+        return;
+    }
+    struct ss_record_client *client = find_client(annotations, path);
+    if (client == NULL || client->is_refused) {
+        note_truncated(annotations, 0, pid, now_ns);
+    }
+    if (client != NULL) {
+        client->is_unreadable = false; /* its cause is known */
+    }
+}
+
+void ss_annotations_note_empty_files(struct ss_record_annotations *annotations, uint64_t now_ns)
+{
+    DIR *entries = opendir(annotations->directory.path);
+    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        note_if_empty(annotations, entry->d_name, now_ns);
     }
     if (entries != NULL) {
         closedir(entries);

@@ -117,6 +117,9 @@ void ss_client_end(struct ss_record_client *client, uint64_t now_ns, bool is_dea
 void ss_annotations_scan_file(struct ss_record_annotations *annotations, const char *name,
                               uint64_t now_ns, bool retry_refused);
 void ss_annotations_scan(struct ss_record_annotations *annotations, uint64_t now_ns);
+/* Says of which processes the ring files were truncated before the recorder had opened them. For
+ * the recorder's own folder, at the end of the recording. */
+void ss_annotations_note_empty_files(struct ss_record_annotations *annotations, uint64_t now_ns);
 bool ss_client_is_unread(const struct ss_record_client *client);
 /* Frees the clients that never started and whose files are gone: a recorder that is attached finds
  * the files of every process of the user. */

@@ -332,6 +332,9 @@ void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64
         ss_client_end(client, now_ns, !ss_procfs_is_alive(client->pid, client->start_time_ticks));
     }
     ss_annotations_finish_windows(annotations);
+    if (annotations->attach_pid == 0) {
+        ss_annotations_note_empty_files(annotations, now_ns);
+    }
     note_missing(annotations, now_ns);
 }
 

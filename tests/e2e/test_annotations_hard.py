@@ -292,7 +292,10 @@ def test_program_scribbles_over_its_rings(stepscope, tools, package, tmp_path): 
 
 
 TRUNCATED = """
-import os, sys, threading
+import os, signal, sys, threading, time
+which = sys.argv[1]
+if which == 'unseen ring':
+    os.kill(os.getppid(), signal.SIGSTOP)
 import stepscope
 def work(count):
     for _ in range(count):
@@ -300,8 +303,12 @@ def work(count):
 work(10)
 rings = {line.split()[-1] for line in open('/proc/self/maps') if line.rstrip().endswith('.ring')}
 folder = os.environ['STEPSCOPE_RINGS']
-for path in {'ring': rings, 'page': [os.path.join(folder, 'recorder')]}[sys.argv[1]]:
+while which == 'ring' and any(path not in open(f'/proc/{os.getppid()}/maps').read() for path in rings):
+    time.sleep(0.001) # until the recorder has opened it
+for path in [os.path.join(folder, 'recorder')] if which == 'page' else rings:
     os.truncate(path, 0)
+if which == 'unseen ring':
+    os.kill(os.getppid(), signal.SIGCONT)
 work(1000)
 thread = threading.Thread(target=work, args=(1000,))
 thread.start()
@@ -316,6 +323,7 @@ os.kill(os.getpid(), 7)
 
 @pytest.mark.parametrize("file, words", [
     ("ring", "another program truncated the ring file of process"),
+    ("unseen ring", "another program truncated the ring file of process"),
     ("page", "the recorder's page of"),
 ])
 def test_a_truncated_file_kills_no_process(stepscope, package, tmp_path, file, words):  # noqa: F811

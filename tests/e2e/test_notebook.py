@@ -137,6 +137,10 @@ def spin(seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         sum(range(500))
+def spin_on_cpu(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sum(range(500))
 def train(steps=12):
     stepscope.step(0)
     for _ in range(steps):
@@ -148,7 +152,7 @@ def train(steps=12):
 """
 RENAMED = f"""%%stepscope -r 500 hostile
 name = {HOSTILE[0]!r}
-code = spin.__code__.replace(co_name=name, **({{"co_qualname": name}} if hasattr(spin.__code__, "co_qualname") else {{}}))
+code = spin_on_cpu.__code__.replace(co_name=name, **({{"co_qualname": name}} if hasattr(spin.__code__, "co_qualname") else {{}}))
 with stepscope.annotate({HOSTILE[1]!r}):
     type(spin)(code, globals())(0.3)
 """
