@@ -110,12 +110,14 @@ def test_own_steps_and_workers_in_the_windows_of_a_schedule(stepscope, tmp_path,
     # First those of the training before, whose steps were found.
     assert [[row["step"] for row in rows_of(window, "step") if row["kind"] not in ("cut", "outside")]
             for window in windows] == [[2, 3, 4], [7, 8, 9]] * 2
+    workers = set()
     for window in windows:
-        # A window of milliseconds may have no sample: status 3.
+        # A window of milliseconds may have no sample: status 3; and workers fetch ahead of it.
         report = json.loads(stepscope("report", "--by", "worker", "-f", "json", window, status=None).stdout)
         rows, waits = (table["rows"] for table in report["tables"])
-        assert sorted(row["worker"] for row in rows) == [0, 1]
+        workers |= {row["worker"] for row in rows}
         assert len(waits) == 1 and all(row["busy_ns"] > 0 for row in rows)
+    assert workers == {0, 1}
 
 
 def test_memory_of_a_program_that_forks_and_closes_our_file(recorded, rows_of):
