@@ -103,9 +103,8 @@ class Recorder:
 
     def stop(self):
         """Ends the recording and waits until its files are complete. Returns whether they are."""
-        if self.is_over():
-            self._stop_what_is_left()
-        else:
+        was_killed = self.is_over()
+        if not was_killed:
             try:
                 _stepscope._signal(self._pidfd, signal.SIGTERM)
             except ProcessLookupError:
@@ -114,6 +113,9 @@ class Recorder:
                 return False  # this process has changed its user; the recorder ends with it
             if not self._ends_within(_STOP_S * 1000):
                 return False
+        # Killed just before, it has not ended the recording either.
+        if was_killed or _stepscope._is_recording():
+            self._stop_what_is_left()
         self._close()
         return True
 

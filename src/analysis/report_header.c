@@ -309,8 +309,8 @@ static void add_devices(struct header *header, const struct ss_trust *trust)
         [SS_TRUST_UNTIMED_KERNELS] = "works without times",
         [SS_TRUST_UNRECORDED_KERNELS] = "launches without a kernel",
         [SS_TRUST_LOST_RECORDS] = "records lost",
-        [SS_TRUST_EARLY_WORKS] = "works begin before their launch: the times of the device are "
-                                 "wrong"};
+        [SS_TRUST_EARLY_WORKS] = ("works begin before their launch: the times of the device are "
+                                  "wrong")};
     begin_row(header, "Devices");
     if (!all->has_device_counts && trust->lost_kernels > 0) {
         ss_report_add_lost_kernels(trust, add_item(header));

@@ -332,7 +332,7 @@ static const char *why_no_samples(const struct ss_model *model, const struct par
     }
     return model->inputs.data[part->input].runtime == 0 &&
                    model->inputs.data[part->input].kind == SS_INPUT_TRACE
-               ? "no program that ran was a Python that stepscope reads (CPython 3.8 to 3.14)"
+               ? "no program that ran was a Python that stepscope reads (CPython 3.8 to 3.15)"
                : "";
 }
 

@@ -66,7 +66,7 @@ int32_t ss_process_find_tid(int32_t tid_before)
     }
 #endif
     (void)tid_before;
-    return (int32_t)gettid();
+    return (int32_t)syscall(SYS_gettid);
 }
 
 /* --- lock ------------------------------------------------------------------------------------ */

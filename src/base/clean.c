@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/utf8.h"
 
 enum { ESCAPE_BYTES = 17, CLEANED_BYTES = 64 * 1024 };
@@ -47,7 +47,7 @@ bool ss_clean_is_harmful_text(const char *text, size_t length)
 static void choose_escape(void)
 {
     uint64_t secret = 0;
-    if (getrandom(&secret, sizeof secret, GRND_NONBLOCK) != (ssize_t)sizeof secret) {
+    if (!ss_random_bytes(&secret, sizeof secret)) {
         secret = ss_clock_monotonic_ns() * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)getpid() << 40;
     }
     snprintf(escape, sizeof escape, "\033%016llx", (unsigned long long)secret);

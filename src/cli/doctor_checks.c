@@ -83,7 +83,7 @@ static bool is_readable(const struct ss_python_install *python)
     return ss_cpython_layout_next(NULL, (uint16_t)(python->major << 8 | python->minor)) != NULL;
 }
 
-/* "3.8 to 3.14" */
+/* "3.8 to 3.15" */
 static const char *readable_versions(char text[32])
 {
     uint16_t oldest = UINT16_MAX, newest = 0;

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/alloc.h"
+#include "base/signal_names.h"
 #include "base/terminal.h"
 #include "cli/info_text_inside.h"
 #include "view/text_cell.h"
@@ -154,9 +155,9 @@ static const char *exit_text(const struct ss_info_process *process, char text[32
     if (!process->has_exit) {
         snprintf(text, 32, "-");
     } else if (WIFSIGNALED(status)) {
-        const char *name = sigabbrev_np(WTERMSIG(status));
+        const char *name = ss_signal_name(WTERMSIG(status));
         if (name != NULL) {
-            snprintf(text, 32, "SIG%s", name);
+            snprintf(text, 32, "%s", name);
         } else {
             snprintf(text, 32, "signal %d", WTERMSIG(status));
         }

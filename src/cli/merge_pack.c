@@ -80,7 +80,9 @@ static char *make_name(const struct members *members, const char *name)
         ss_strbuf_clear(&text);
         ss_strbuf_append_format(&text, "%s%s%.*s", root, is_in_run ? "" : "ranks/", (int)stem,
                                 name);
-        ss_strbuf_append_format(&text, i > 1 ? "-%u" : "", i);
+        if (i > 1) {
+            ss_strbuf_append_format(&text, "-%u", i);
+        }
         ss_strbuf_append_text(&text, ending);
     }
     char *made = ss_strdup(text.data);
@@ -101,7 +103,9 @@ static char *make_machine(const struct members *members, const struct ss_clock_p
         const char *host = clock->host[0] == '\0' && clock->rank < 0 ? "recording" : clock->host;
         ss_strbuf_append_text(&text, clock->rank >= 0 && host[0] != '\0' ? " \xc2\xb7 " : "");
         ss_strbuf_append_text(&text, host);
-        ss_strbuf_append_format(&text, i > 1 ? " (%u)" : "", i);
+        if (i > 1) {
+            ss_strbuf_append_format(&text, " (%u)", i);
+        }
     }
     char *made = ss_strdup(text.data);
     ss_strbuf_fini(&text);

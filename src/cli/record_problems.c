@@ -160,7 +160,7 @@ void ss_record_report_empty(struct ss_record_output *output, const struct ss_rec
     } else {
         ss_record_problem(
             "no samples: none of the %llu process%s that ran was a Python that "
-            "stepscope supports (CPython 3.8 to 3.14); \"stepscope doctor\" lists what "
+            "stepscope supports (CPython 3.8 to 3.15); \"stepscope doctor\" lists what "
             "it finds",
             processes, processes == 1 ? "" : "es");
     }

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/terminal.h"
 #include "base/vec.h"
 #include "view/text_cell.h"
@@ -226,7 +226,7 @@ static enum ss_status leave_request(struct run *run, enum ss_on_demand_kind kind
                                     int64_t last, struct ss_error *err)
 {
     run->request = (struct ss_on_demand_request){.kind = kind, .first = first, .last = last};
-    if (getrandom(&run->request.id, sizeof run->request.id, 0) != sizeof run->request.id) {
+    if (!ss_random_bytes(&run->request.id, sizeof run->request.id)) {
         return ss_fail(err, SS_E_IO, "no random number for a request");
     }
     snprintf(run->request_name, sizeof run->request_name, "%016" PRIx64 SS_ON_DEMAND_REQUEST_SUFFIX,

@@ -10,7 +10,7 @@
 
 enum { VERSION = 1, MOST_TEXT_BYTES = 1 << 20 };
 
-static const char part_magic[8] = "SSPART\r\n", request_magic[8] = "SSWANT\r\n";
+static const char part_magic[] = "SSPART\r\n", request_magic[] = "SSWANT\r\n";
 
 struct header {
     char magic[8];

@@ -331,7 +331,9 @@ static void put_missing(const struct ranks *ranks, const bool *expected, struct 
         }
         if (text->length < MOST_MISSING_BYTES) {
             ss_strbuf_append_format(text, "%s%u", *count > 0 ? ", " : "", i);
-            ss_strbuf_append_format(text, last > i ? "-%u" : "", last);
+            if (last > i) {
+                ss_strbuf_append_format(text, "-%u", last);
+            }
             ss_strbuf_append_text(text, text->length < MOST_MISSING_BYTES ? "" : ", …");
         }
         *count += last - i + 1;

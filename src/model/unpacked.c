@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
+#include "base/random.h"
 #include "model/archive.h"
 
 /* Tables of numbers and repeated names become 5 to 15 times smaller, a few bytes that fill a disk a
@@ -54,7 +55,7 @@ static bool put_name(struct ss_unpacked *unpacked)
     snprintf(self, sizeof self, "/proc/self/fd/%d", unpacked->fd);
     for (int i = 0; i < ATTEMPTS; i++) {
         uint64_t random = 0;
-        if (getentropy(&random, sizeof random) != 0) {
+        if (!ss_random_bytes(&random, sizeof random)) {
             break;
         }
         snprintf(unpacked->path, sizeof unpacked->path, "%s/stepscope-unpacked-%016" PRIx64,

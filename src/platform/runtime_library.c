@@ -55,7 +55,7 @@ static bool find(const char *const *candidates, size_t count, const char *file, 
 bool ss_runtime_library_find(char *path, size_t size)
 {
     static const bool is_absolute = SS_LIBRARY_FOLDER[0] == '/';
-    static const char *const candidates[] = {SS_LIBRARY_FOLDER, ".", "../" SS_LIBRARY_FOLDER,
+    static const char *const candidates[] = {SS_LIBRARY_FOLDER, ".", ("../" SS_LIBRARY_FOLDER),
                                              "../lib"};
     size_t skipped = is_absolute ? 0 : 1;
     return find(candidates + skipped, sizeof candidates / sizeof *candidates - skipped,

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/stat.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,11 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Without a request to a server of network files, which may not answer. */
+/* Without a request to a server of network files, which may not answer. Linux before 4.11 and C
+ * libraries before glibc 2.28 have no statx(2): no pipe is found there. */
 static bool is_named_pipe(const char *path)
 {
     struct statx status;
-    return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &status) == 0 &&
+    return syscall(SYS_statx, AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &status) == 0 &&
            S_ISFIFO(status.stx_mode);
 }
 

@@ -10,11 +10,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/random.h"
 #include "base/strbuf.h"
 
 static const char first_line[] = "stepscope clock-sync 1";
@@ -112,7 +112,7 @@ static void put_addresses(struct ss_strbuf *text)
 static bool make_secret(char secret[SS_RENDEZVOUS_SECRET_BYTES])
 {
     unsigned char bytes[(SS_RENDEZVOUS_SECRET_BYTES - 1) / 2];
-    bool done = getrandom(bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes;
+    bool done = ss_random_bytes(bytes, sizeof bytes);
     for (size_t i = 0; i < sizeof bytes; i++) {
         snprintf(secret + 2 * i, 3, "%02x", bytes[i]);
     }

@@ -6,11 +6,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/random.h"
 
 static const char token_name[] = "token";
 enum { ATTEMPTS = 3, MOST_ENTRIES = 1 << 20 };
@@ -229,7 +229,7 @@ static enum ss_status make_token(const struct ss_on_demand_folder *folder, struc
     unsigned char bytes[(SS_ON_DEMAND_TOKEN_BYTES - 1) / 2];
     char token[SS_ON_DEMAND_TOKEN_BYTES + 1], draft[SS_ON_DEMAND_NAME_BYTES + 32];
     char unique[SS_ON_DEMAND_NAME_BYTES];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
+    if (!ss_random_bytes(bytes, sizeof bytes)) {
         return ss_fail_errno(err, errno, "no random numbers for a token");
     }
     for (size_t i = 0; i < sizeof bytes; i++) {
@@ -238,7 +238,9 @@ static enum ss_status make_token(const struct ss_on_demand_folder *folder, struc
     /* Recorders of several machines may have the same process id. */
     snprintf(unique, sizeof unique, "%s-%.8s", token_name, token);
     draft_name(unique, draft);
-    getrandom(bytes, sizeof bytes, 0);
+    if (!ss_random_bytes(bytes, sizeof bytes)) {
+        return ss_fail_errno(err, errno, "no random numbers for a token");
+    }
     for (size_t i = 0; i < sizeof bytes; i++) {
         snprintf(token + 2 * i, 3, "%02x", bytes[i]);
     }

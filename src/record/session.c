@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "platform/descriptors.h"
+#include "platform/epoll.h"
 #include "platform/priority.h"
 #include "record/facts.h"
 #include "record/injection.h"
@@ -400,11 +401,7 @@ static void wait_for_events(struct session *session, uint64_t until_ns)
         }
     }
     session->polled_ns = now_ns;
-    int count = epoll_pwait2(session->epoll_fd, events, 4, &timeout, NULL);
-    if (count < 0 && errno == ENOSYS) {
-        int ms = (int)(timeout.tv_sec * 1000 + timeout.tv_nsec / 1000000);
-        count = epoll_wait(session->epoll_fd, events, 4, ms);
-    }
+    int count = ss_epoll_wait(session->epoll_fd, events, 4, &timeout);
     for (int i = 0; i < count; i++) {
         if (events[i].data.fd == session->signal_fd) {
             handle_signals(session);

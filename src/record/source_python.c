@@ -199,7 +199,7 @@ static void describe_unclassified(const struct sampler *sampler, uint64_t end_ns
         snprintf(text, size,
                  "%llu of the %llu processes that ran ended before they could be identified, "
                  "and none of the others was a Python that stepscope supports (CPython 3.8 to "
-                 "3.14); a higher rate (-r) samples shorter programs",
+                 "3.15); a higher rate (-r) samples shorter programs",
                  unclassified, seen);
     }
 }

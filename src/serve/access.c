@@ -4,7 +4,8 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
+
+#include "base/random.h"
 
 enum { TOKEN_BYTES = SS_TOKEN_DIGITS / 2 };
 
@@ -18,7 +19,7 @@ static void put_hex(char *text, const unsigned char *bytes, size_t count)
 bool ss_access_init(struct ss_access *access)
 {
     unsigned char bytes[TOKEN_BYTES];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
+    if (!ss_random_bytes(bytes, sizeof bytes)) {
         return false;
     }
     put_hex(access->token, bytes, TOKEN_BYTES);

@@ -303,7 +303,7 @@ static enum ss_status check_pypy(const struct ss_maps *maps, pid_t pid, struct s
         const char *name = base_name(maps->maps[i].path);
         if (strncmp(name, "libpypy", 7) == 0 || strncmp(name, "pypy", 4) == 0) {
             return ss_fail(err, SS_E_UNSUPPORTED,
-                           "process %d runs PyPy; stepscope reads CPython 3.8 to 3.14", (int)pid);
+                           "process %d runs PyPy; stepscope reads CPython 3.8 to 3.15", (int)pid);
         }
     }
     return SS_OK;
@@ -373,7 +373,7 @@ static enum ss_status explain(const struct search *search, pid_t pid, struct ss_
 {
     if (search->unsupported != 0) {
         return ss_fail(err, SS_E_UNSUPPORTED,
-                       "process %d runs Python %u.%u; stepscope reads CPython 3.8 to 3.14",
+                       "process %d runs Python %u.%u; stepscope reads CPython 3.8 to 3.15",
                        (int)pid, search->unsupported >> 24, (search->unsupported >> 16) & 255);
     }
     if (search->stripped != 0) {

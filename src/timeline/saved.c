@@ -5,7 +5,7 @@
 #include "wire/crc32c.h"
 
 /* Zero or not, the CRC of the rest depends on it. */
-const char ss_saved_magic[8] = "ssview\r\n";
+const char ss_saved_magic[9] = "ssview\r\n";
 
 enum { PIECE_BYTES = 1 << 20 };
 

@@ -68,6 +68,6 @@ struct ss_saved_track {
     uint64_t base_ns, slices, first_range, end_range, first_value;
 };
 
-extern const char ss_saved_magic[8];
+extern const char ss_saved_magic[9];
 
 #endif

@@ -2,10 +2,10 @@
 #include "trace/writer.h"
 
 #include <stdio.h>
-#include <sys/random.h>
 
 #include "base/alloc.h"
 #include "base/intern.h"
+#include "base/random.h"
 #include "trace/encode.h"
 #include "trace/profile.h"
 #include "trace/writer_state.h"
@@ -72,8 +72,7 @@ static void make_trace_uuid(struct ss_trace_writer *writer)
     if ((writer->trace_uuid[0] | writer->trace_uuid[1]) != 0) {
         return;
     }
-    if (getrandom(writer->trace_uuid, sizeof writer->trace_uuid, 0) !=
-        (ssize_t)sizeof writer->trace_uuid) {
+    if (!ss_random_bytes(writer->trace_uuid, sizeof writer->trace_uuid)) {
         writer->trace_uuid[0] = ss_hash_u64(ss_clock_monotonic_ns());
     }
 }

@@ -31,8 +31,8 @@ uint32_t ss_crc32c_portable(uint32_t crc, const void *bytes, size_t length)
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(uint32_t crc, const void *bytes,
-                                                               size_t length)
+__attribute__((target("sse4.2,crc32"))) static uint32_t
+crc32c_sse42(uint32_t crc, const void *bytes, size_t length)
 {
     const uint8_t *at = bytes;
     uint64_t wide = (uint32_t)~crc;

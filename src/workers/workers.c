@@ -31,7 +31,7 @@ enum {
 
 /* A message without content says that its worker is alive; one byte, that the work is done (of the
  * first), or that the first must load this file itself (of the others). */
-static const char word[1] = "-";
+static const char word[] = {'-'};
 
 struct ss_workers {
     const struct ss_workers_plugin *plugin;

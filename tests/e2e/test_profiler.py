@@ -387,6 +387,7 @@ def test_a_killed_recorder_does_not_matter(run):
         with Profiler():
             step()
             os.kill(recorder().pid, signal.SIGKILL)
+            while not recorder().is_over(): time.sleep(0.001)
             for _ in range(3): step()
         print("trained", stepscope.enabled())
         with Profiler():
@@ -395,6 +396,18 @@ def test_a_killed_recorder_does_not_matter(run):
         """)
     assert done.stdout == "trained False\n"
     assert done.stderr.count("\n") == 1 and "recorder has ended before" in done.stderr
+
+
+def test_a_recorder_killed_at_the_end_does_not_matter(run):
+    """It has ended, or is about to, when the program ends the recording."""
+    done = run("""
+        for _ in range(3):
+            with Profiler():
+                step()
+                os.kill(recorder().pid, signal.SIGKILL)
+            print(stepscope.enabled())
+        """)
+    assert done.stdout == "False\n" * 3
 
 
 def test_without_a_recorder_the_program_goes_on(run, tmp_path):

@@ -97,7 +97,7 @@ def claim_version(file, copy, minor):
 
 
 def test_a_version_newer_than_known_is_checked_or_refused(stepscope, interpreters, tmp_path):
-    """Real interpreters that say they are 3.20. One of 3.14's shape passes the self-check walk and
+    """Real interpreters that say they are 3.20. One of 3.15's shape passes the self-check walk and
     is recorded; one of another shape is one clear sentence, and nothing is made up."""
     tried = 0
     for interpreter in interpreters:
@@ -121,7 +121,7 @@ def test_a_version_newer_than_known_is_checked_or_refused(stepscope, interpreter
                          env={"LD_LIBRARY_PATH": str(folder),
                               "PYTHONHOME": str(interpreter.parents[1])})
         print(interpreter, version, done.stderr)
-        if minor == 13:
+        if minor < 15:
             assert "no samples: " in done.stderr and "3.20" in done.stderr, done.stderr
             assert len(done.stderr.strip().splitlines()) == 1, done.stderr
             assert not out.exists()

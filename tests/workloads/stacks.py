@@ -3,7 +3,7 @@
 
 A line with "# @name" is where a frame of that name is expected to be. Prints one JSON line when all
 threads stand: {"threads": {thread name: [[function, qualified name, marker], ... outermost first]}}.
-Runs on CPython 3.8 to 3.14."""
+Runs on CPython 3.8 to 3.15."""
 
 import json
 import sys

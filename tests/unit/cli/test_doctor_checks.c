@@ -117,7 +117,7 @@ static void test_pythons(void **state)
     struct ss_python_installs installed = {0}, running = {0};
     struct ss_check finding;
     ss_check_python(&installed, &running, &finding);
-    expect(&finding, SS_CHECK_LIMITED, "no CPython 3.8 to 3.14 found", "PATH");
+    expect(&finding, SS_CHECK_LIMITED, "no CPython 3.8 to 3.15 found", "PATH");
     add(&running, 12, 77);
     ss_check_python(&installed, &running, &finding);
     expect(&finding, SS_CHECK_OK, "running: 3.12 (process 77)", "");
@@ -146,9 +146,9 @@ static void test_python_versions(void **state)
         add(&installed, minor, 0);
         ss_check_python(&installed, &running, &finding);
         bool is_readable = ss_cpython_layout_next(NULL, (uint16_t)(3 << 8 | minor)) != NULL;
-        assert_int_equal(is_readable, minor >= 8 && minor <= 14);
+        assert_int_equal(is_readable, minor >= 8 && minor <= 15);
         expect(&finding, is_readable ? SS_CHECK_OK : SS_CHECK_LIMITED,
-               is_readable ? "CPython 3." : "no CPython 3.8 to 3.14 found; cannot be recorded: 3.",
+               is_readable ? "CPython 3." : "no CPython 3.8 to 3.15 found; cannot be recorded: 3.",
                is_readable ? "" : "PATH");
         ss_vec_fini(&installed);
     }

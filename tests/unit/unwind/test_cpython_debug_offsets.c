@@ -55,7 +55,7 @@ static void a_newer_minor_is_tried_with_the_newest_shape(void **state)
     struct published published;
     struct ss_cpython_layout layout;
     published_fill_3_13(published.words);
-    published.words[1] = 0x030f00f0; /* 3.15, of which only the shape of 3.14 is known */
+    published.words[1] = 0x031000f0; /* 3.16, of which only the shape of 3.15 is known */
     assert_int_equal(parse(&published, &layout), SS_E_UNSUPPORTED); /* it does not fit this */
     published.words[1] = 0x030c00f0;
     assert_int_equal(parse(&published, &layout), SS_E_UNSUPPORTED);

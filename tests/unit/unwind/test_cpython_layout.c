@@ -8,7 +8,7 @@
 
 #include "unwind/cpython_layout.h"
 
-enum { FIRST = 0x0308, LAST = 0x030e, FREE_THREADED_FROM = 0x030d, FLAVOURS = 4 };
+enum { FIRST = 0x0308, LAST = 0x030f, FREE_THREADED_FROM = 0x030d, FLAVOURS = 4 };
 
 /* Which of the four builds of a version a table is of. */
 static int flavour_of(const struct ss_cpython_layout *table)

@@ -123,7 +123,7 @@ static void tables_end_with_3_12(void **state)
     location.version_hex = 0x030d00f0;
     assert_fails(&image, location, SS_E_AGAIN, "does not publish its layout yet");
     location.version_hex = 0x030200f0;
-    assert_fails(&image, location, SS_E_UNSUPPORTED, "stepscope reads 3.8 to 3.14");
+    assert_fails(&image, location, SS_E_UNSUPPORTED, "stepscope reads 3.8 to 3.15");
 }
 
 static void an_unknown_version_is_found_by_its_tables(void **state)
