@@ -105,6 +105,49 @@ static const struct word words_3_14[] = {
     WORD(80, unicode_ascii_data),
 };
 
+static const struct word words_3_15[] = {
+    WORD(3, runtime_size),
+    WORD(5, runtime_interpreters_head),
+    WORD(6, interp_size),
+    WORD(7, interp_id),
+    WORD(8, interp_next),
+    WORD(9, interp_threads_head),
+    WORD(12, interp_modules),
+    WORD(15, interp_gil),
+    WORD(22, tstate_size),
+    WORD(24, tstate_next),
+    WORD(25, tstate_interp),
+    WORD(26, tstate_current_frame),
+    WORD(30, tstate_thread_id),
+    WORD(31, tstate_native_thread_id),
+    WORD(32, tstate_datastack_chunk),
+    WORD(40, frame_previous),
+    WORD(41, frame_code),
+    WORD(42, frame_instr),
+    WORD(43, frame_locals),
+    WORD(44, frame_owner),
+    WORD(47, code_size),
+    WORD(48, code_filename),
+    WORD(49, code_name),
+    WORD(50, code_qualname),
+    WORD(51, code_linetable),
+    WORD(52, code_firstlineno),
+    WORD(56, code_bytecode),
+    WORD(57, code_tlbc),
+    WORD(59, object_type),
+    WORD(61, type_name),
+    WORD(63, type_flags),
+    WORD(79, dict_keys),
+    WORD(80, dict_values),
+    WORD(84, long_tag),
+    WORD(85, long_digits),
+    WORD(87, var_size),
+    WORD(88, bytes_data),
+    WORD(90, unicode_state),
+    WORD(91, unicode_length),
+    WORD(92, unicode_ascii_data),
+};
+
 /* A minor newer than the last row is tried with the last row. */
 static const struct shape {
     uint16_t version;
@@ -113,6 +156,7 @@ static const struct shape {
 } shapes[] = {
     {0x030d, sizeof words_3_13 / sizeof words_3_13[0], words_3_13},
     {0x030e, sizeof words_3_14 / sizeof words_3_14[0], words_3_14},
+    {0x030f, sizeof words_3_15 / sizeof words_3_15[0], words_3_15},
 };
 
 static uint64_t word_at(const void *bytes, size_t index)

@@ -7,6 +7,7 @@ static const struct ss_cpython_layout tables[] = {
 #include "unwind/cpython_3_12.inc"
 #include "unwind/cpython_3_13.inc"
 #include "unwind/cpython_3_14.inc"
+#include "unwind/cpython_3_15.inc"
 #include "unwind/cpython_3_8.inc"
 #include "unwind/cpython_3_9.inc"
 };

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "unwind/python_state.h"
 
-enum { CHECK_PER_CALL = 4096, NEWEST_KNOWN_MINOR = 14 };
+enum { CHECK_PER_CALL = 4096, NEWEST_KNOWN_MINOR = 15 };
 
 static int32_t least(int32_t a, int32_t b)
 {

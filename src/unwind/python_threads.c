@@ -43,7 +43,7 @@ static int32_t most(int32_t a, int32_t b)
     return a > b ? a : b;
 }
 
-/* The mutable fields of an interpreter: one range from 3.8 to 3.14. */
+/* The mutable fields of an interpreter: one range from 3.8 to 3.15. */
 static struct ss_memory_range interpreter_range(const struct ss_cpython_layout *layout,
                                                 uint64_t address, uint8_t *buffer, int32_t *start)
 {

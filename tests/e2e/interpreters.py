@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 WORKLOADS = Path(__file__).resolve().parents[1] / "workloads"
-MINORS = range(8, 15)
+MINORS = range(8, 16)
 
 
 def _candidates():
