@@ -25,7 +25,7 @@ static PyObject *bytes_of_path(PyObject *path)
     return PyUnicode_FSConverter(path, &bytes) ? bytes : NULL;
 }
 
-static struct ss_opened *open_paths(PyObject *list)
+static struct ss_opened *open_paths(PyObject *list, uint64_t max_memory_bytes)
 {
     Py_ssize_t count = PySequence_Size(list);
     PyObject *bytes = PyList_New(0);
@@ -43,7 +43,7 @@ static struct ss_opened *open_paths(PyObject *list)
         i++;
     }
     if (bytes != NULL && count > 0 && i == count) {
-        opened = ss_opened_new(paths, (size_t)count);
+        opened = ss_opened_new(paths, (size_t)count, max_memory_bytes);
     } else if (!PyErr_Occurred()) {
         PyErr_SetString(PyExc_ValueError, "a recording has one path or more");
     }
@@ -52,16 +52,17 @@ static struct ss_opened *open_paths(PyObject *list)
     return opened;
 }
 
-/* Recording(paths) */
+/* Recording(paths, max_memory=0): in bytes; 0: the limits of the formats */
 static PyObject *recording_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char name[] = "paths";
-    static char *names[] = {name, NULL};
+    static const char *const names[] = {"paths", "max_memory", NULL};
     PyObject *paths;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O", names, &paths)) {
+    unsigned long long max_memory_bytes = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|K", (char **)names, &paths,
+                                     &max_memory_bytes)) {
         return NULL;
     }
-    struct ss_opened *opened = open_paths(paths);
+    struct ss_opened *opened = open_paths(paths, max_memory_bytes);
     PyObject *self = opened != NULL ? ss_reading_object_new(type) : NULL;
     if (self == NULL) {
         ss_opened_free(opened);

@@ -23,7 +23,7 @@ except ImportError as error:
            else f"it cannot be loaded: {error}")) from error
 
 
-def open(path):
+def open(path, *, max_memory=None):
     """Opens a recording: a file or folder, of stepscope or of a tool whose files it reads.
 
         run = stepscope.open("run.pftrace")
@@ -31,16 +31,25 @@ def open(path):
         run.table("op", sort="total").to_pandas()
 
     path: a str or path, the Window of a handler, or a list of these: files of one run.
+    max_memory: bytes; an input that needs more is refused. None: as much as its size warrants.
     Reads it once, as `stepscope report` does. Returns a Run; a Run is returned as it is.
 
     Raises a stepscope.errors.Error: NotFoundError, PermissionError, FormatError when nothing in it
-    can be read… A damaged file is read as far as it is intact: see Run.problems."""
+    can be read, LimitError when it needs too much memory… A damaged file is read as far as it is intact: see Run.problems."""
     if isinstance(path, Run):
         return path
     paths = [path] if isinstance(path, (str, bytes, os.PathLike)) else list(path)
     paths = [os.path.abspath(os.fsdecode(one)) for one in paths]
     reports = [one for one in paths if ncu_rep.is_report(one)]
-    return _open_reports(paths, reports) if reports else Run(paths)
+    return _open_reports(paths, reports) if reports else Run(paths, _bytes_of(max_memory))
+
+
+def _bytes_of(max_memory):
+    if max_memory is None:
+        return 0
+    if isinstance(max_memory, bool) or not isinstance(max_memory, int) or not 0 < max_memory < 2**64:
+        raise ValueError(f"max_memory is a number of bytes from 1, or None, not {max_memory!r}")
+    return max_memory
 
 
 def _open_reports(paths, reports):
@@ -102,9 +111,9 @@ class Run:
     tables = _TABLES
     contents = _CONTENTS
 
-    def __init__(self, paths):
+    def __init__(self, paths, max_memory_bytes=0):
         self.paths = paths
-        self._recording = _Recording(paths)
+        self._recording = _Recording(paths, max_memory_bytes)
         self._made = {}
         self._other_names = {}  # of files, for people: texts without markup
         overview = self.report()

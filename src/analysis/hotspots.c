@@ -135,31 +135,87 @@ static void alloc_rows(struct hot_rows *rows, size_t count)
     rows->count = count;
 }
 
-/* Adds each stack's weight to the rows on it, once per row: `stamps` holds the last stack added to
- * each row. */
+/* The stacks as a tree, walked from the root: a row's total is the weight below its outermost
+ * frames. Each stack is visited once, however deep it is. */
+struct stack_walk {
+    const struct ss_model *model;
+    const uint32_t *groups;
+    uint32_t *first_child, *next_sibling; /* by stack; 0: none */
+    uint32_t *open;                       /* by row: its frames on the way from the root */
+    struct ss_weight *weights;            /* by stack: first of itself, then of all below it */
+    struct hot_row *rows;
+};
+
+static void link_children(struct stack_walk *walk)
+{
+    for (uint32_t stack = (uint32_t)walk->model->stacks.count; stack-- > 1;) {
+        uint32_t parent = walk->model->stacks.data[stack].parent;
+        walk->next_sibling[stack] = walk->first_child[parent];
+        walk->first_child[parent] = stack;
+    }
+}
+
+static void enter_stack(struct stack_walk *walk, uint32_t stack)
+{
+    uint32_t group = walk->groups[walk->model->stacks.data[stack].frame];
+    walk->open[group]++;
+    ss_weight_add(&walk->rows[group].self, walk->weights[stack]);
+}
+
+static void leave_stack(struct stack_walk *walk, uint32_t stack)
+{
+    uint32_t frame = walk->model->stacks.data[stack].frame;
+    uint32_t group = walk->groups[frame];
+    struct ss_weight weight = walk->weights[stack];
+    walk->open[group]--;
+    if (weight.samples > 0) {
+        walk->rows[group].id = frame;
+        if (walk->open[group] == 0) {
+            ss_weight_add(&walk->rows[group].total, weight);
+        }
+        ss_weight_add(&walk->weights[walk->model->stacks.data[stack].parent], weight);
+    }
+}
+
+static void walk_stacks(struct stack_walk *walk)
+{
+    uint32_t at = walk->first_child[0];
+    while (at != 0) {
+        enter_stack(walk, at);
+        if (walk->first_child[at] != 0) {
+            at = walk->first_child[at];
+            continue;
+        }
+        while (at != 0) {
+            leave_stack(walk, at);
+            if (walk->next_sibling[at] != 0) {
+                at = walk->next_sibling[at];
+                break;
+            }
+            at = walk->model->stacks.data[at].parent;
+        }
+    }
+}
+
 static void sum_frames(const struct ss_selection *selection, const uint32_t *groups,
                        struct hot_rows *rows)
 {
-    const struct ss_model *model = selection->model;
-    struct ss_weight *weights = ss_stack_weights(selection);
-    uint32_t *stamps = ss_alloc_zero(rows->count, sizeof *stamps);
-    for (uint32_t stack = 1; stack < model->stacks.count; stack++) {
-        if (weights[stack].samples == 0) {
-            continue;
-        }
-        ss_weight_add(&rows->data[groups[model->stacks.data[stack].frame]].self, weights[stack]);
-        for (uint32_t at = stack; at != 0; at = model->stacks.data[at].parent) {
-            uint32_t frame = model->stacks.data[at].frame;
-            uint32_t group = groups[frame];
-            if (stamps[group] != stack) {
-                stamps[group] = stack;
-                rows->data[group].id = frame;
-                ss_weight_add(&rows->data[group].total, weights[stack]);
-            }
-        }
+    size_t count = selection->model->stacks.count;
+    struct stack_walk walk = {.model = selection->model,
+                              .groups = groups,
+                              .first_child = ss_alloc_zero(count + 1, sizeof(uint32_t)),
+                              .next_sibling = ss_alloc_zero(count + 1, sizeof(uint32_t)),
+                              .open = ss_alloc_zero(rows->count + 1, sizeof(uint32_t)),
+                              .weights = ss_stack_weights(selection),
+                              .rows = rows->data};
+    if (count > 1) {
+        link_children(&walk);
+        walk_stacks(&walk);
     }
-    ss_free(stamps);
-    ss_free(weights);
+    ss_free(walk.first_child);
+    ss_free(walk.next_sibling);
+    ss_free(walk.open);
+    ss_free(walk.weights);
 }
 
 static void collect_frames(const struct ss_selection *selection,

@@ -16,6 +16,7 @@
 #include "record/ranks.h"
 #include "record/ring_directory.h"
 #include "record/source_registry.h"
+#include "serve/server.h"
 
 enum { MAX_FINDINGS = 32 };
 
@@ -69,6 +70,17 @@ static void examine_torch(struct ss_check *finding)
     ss_check_torch(is_there ? preload : "", has_library, finding);
 }
 
+static void examine_build(struct ss_check *finding)
+{
+    char path[4096];
+    struct ss_build_parts parts = {
+        .has_server = ss_server_is_built(),
+        .has_mpich = ss_libexec_find("mpi-mpich.so", path, sizeof path),
+        .has_openmpi = ss_libexec_find("mpi-openmpi.so", path, sizeof path),
+    };
+    ss_check_build(&parts, finding);
+}
+
 /* Long: one line for each check. */
 static size_t examine(struct ss_check *findings)
 {
@@ -103,6 +115,7 @@ static size_t examine(struct ss_check *findings)
     ss_check_rings(rings, why_not_first, &findings[count++]);
 
     struct ss_rank_facts ranks;
+    examine_build(&findings[count++]);
     ss_rank_find(0, &ranks);
     ss_check_launcher(&ranks, &findings[count++]);
     ss_check_processes(&host, &findings[count++]);

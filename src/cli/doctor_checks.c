@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/version.h"
 #include "unwind/cpython_layout.h"
 
 enum { NAMED_PYTHONS = 8, NAMED_PROCESSES = 3, LOW_DISK_MIB = 1024, NO_DISK_MIB = 16 };
@@ -332,6 +333,37 @@ void ss_check_torch(const char *preload, bool has_library, struct ss_check *find
             "PYTHONPATH",
             preload);
     }
+}
+
+void ss_check_build(const struct ss_build_parts *parts, struct ss_check *finding)
+{
+    const char *name = "this build";
+    const struct {
+        bool is_there;
+        const char *lack, *package;
+    } all[] = {
+        {parts->has_server, "the server of `stepscope view`", "libmicrohttpd-dev"},
+        {parts->has_mpich, "MPI of MPICH, Intel and Cray", "libmpich-dev"},
+        {parts->has_openmpi, "Open MPI", "libopenmpi-dev"},
+    };
+    struct ss_strbuf lacks, packages;
+    ss_strbuf_init(&lacks, sizeof finding->text);
+    ss_strbuf_init(&packages, sizeof finding->fix);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!all[i].is_there) {
+            ss_strbuf_append_format(&lacks, "%s%s", lacks.length > 0 ? ", " : "", all[i].lack);
+            ss_strbuf_append_format(&packages, " %s", all[i].package);
+        }
+    }
+    if (lacks.length == 0) {
+        say(finding, name, SS_CHECK_OK, "stepscope %s, with all its parts", SS_VERSION);
+    } else {
+        say(finding, name, SS_CHECK_LIMITED, "stepscope %s, without %s", SS_VERSION, lacks.data);
+        snprintf(finding->fix, sizeof finding->fix,
+                 "install the wheel, or build with the packages%s", packages.data);
+    }
+    ss_strbuf_fini(&lacks);
+    ss_strbuf_fini(&packages);
 }
 
 void ss_check_launcher(const struct ss_rank_facts *ranks, struct ss_check *finding)

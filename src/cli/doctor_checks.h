@@ -53,6 +53,12 @@ void ss_check_injection(const char *library, const char *foreign, struct ss_chec
 void ss_check_backend(const struct ss_device_backend *backend, const char *library, bool has_driver,
                       struct ss_check *finding);
 void ss_check_torch(const char *preload, bool has_library, struct ss_check *finding);
+/* What this build of stepscope was made without. */
+struct ss_build_parts {
+    bool has_server;             /* of `stepscope view` */
+    bool has_mpich, has_openmpi; /* the libraries that observe the ABIs of MPI */
+};
+void ss_check_build(const struct ss_build_parts *parts, struct ss_check *finding);
 /* The rank of this process, and which launcher says so. */
 void ss_check_launcher(const struct ss_rank_facts *ranks, struct ss_check *finding);
 /* Whether counters of GPUs may be sampled (record --gpu-metrics) and measured. */

@@ -21,6 +21,7 @@ struct ss_opened_model {
 struct ss_opened {
     char **paths;
     size_t path_count;
+    uint64_t max_memory_bytes;                   /* 0: the limits of the formats */
     pthread_mutex_t mutex;                       /* of the next; locked while a model is loaded */
     struct ss_opened_model *models[KEPT_MODELS]; /* the last one used first; NULL: none */
 };
@@ -69,8 +70,10 @@ static enum ss_status load_model(struct ss_opened *opened, const struct ss_model
     made->references = 1;
     made->load = *load;
     ss_model_init(&made->model);
+    struct ss_model_load limited = *load;
+    limited.max_memory_bytes = opened->max_memory_bytes;
     enum ss_status status = ss_model_add_inputs(&made->model, (const char *const *)opened->paths,
-                                                opened->path_count, load, err);
+                                                opened->path_count, &limited, err);
     if (status != SS_OK) {
         release_model(made);
         return status;
@@ -102,11 +105,12 @@ static enum ss_status get_model(struct ss_opened *opened, const struct ss_model_
     return status;
 }
 
-struct ss_opened *ss_opened_new(const char *const *paths, size_t count)
+struct ss_opened *ss_opened_new(const char *const *paths, size_t count, uint64_t max_memory_bytes)
 {
     struct ss_opened *opened = ss_alloc_zero(1, sizeof *opened);
     opened->paths = ss_alloc_zero(count, sizeof *opened->paths);
     opened->path_count = count;
+    opened->max_memory_bytes = max_memory_bytes;
     for (size_t i = 0; i < count; i++) {
         opened->paths[i] = ss_strdup(paths[i]);
     }

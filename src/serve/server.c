@@ -353,7 +353,17 @@ void ss_server_stop(struct ss_server *server)
     ss_free(server);
 }
 
+bool ss_server_is_built(void)
+{
+    return true;
+}
+
 #else
+
+bool ss_server_is_built(void)
+{
+    return false;
+}
 
 enum ss_status ss_server_start(struct ss_server **server, const struct ss_listening *listening,
                                const struct ss_serve_options *options, struct ss_error *err)

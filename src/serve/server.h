@@ -72,6 +72,8 @@ const char *ss_serve_argument(const struct ss_serve_request *request, const char
 bool ss_serve_number(const struct ss_serve_request *request, const char *name, uint64_t most,
                      uint64_t *number);
 
+/* Whether this stepscope was built with a server. */
+bool ss_server_is_built(void);
 /* Borrows everything; the server closes the socket. SS_E_UNSUPPORTED: built without libmicrohttpd.
  */
 enum ss_status ss_server_start(struct ss_server **server, const struct ss_listening *listening,

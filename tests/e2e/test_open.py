@@ -423,6 +423,17 @@ def test_what_cannot_be_opened(reader, stepscope, tmp_path):
             reader.open(wrong)
 
 
+def test_a_limit_of_memory_is_that_of_the_report(reader, stepscope):
+    with pytest.raises(reader.errors.LimitError, match="MiB of memory") as caught:
+        reader.open(TRAINING, max_memory=1 << 20)
+    done = stepscope("report", "--max-memory", "1M", TRAINING, status=None)
+    assert caught.value.exit_code == done.returncode and str(caught.value) in done.stderr
+    assert len(reader.open(TRAINING, max_memory=1 << 30).samples) > 0
+    for wrong in (0, -1, 1.5, True, "1G"):
+        with pytest.raises(ValueError, match="number of bytes"):
+            reader.open(TRAINING, max_memory=wrong)
+
+
 def test_a_damaged_file_gives_what_is_intact_and_says_so(reader):
     run = reader.open(GOLDEN / "broken" / "cut.pftrace")
     assert len(run.problems) == 1 and "is damaged from byte" in run.problems[0]

@@ -63,7 +63,7 @@ static void check_tables(struct ss_opened *opened, const struct ss_query *query)
 
 static void check_recording(const char *path)
 {
-    struct ss_opened *opened = ss_opened_new(&path, 1);
+    struct ss_opened *opened = ss_opened_new(&path, 1, 0);
     for (const struct ss_row_kind *kind = ss_row_kinds; kind->id != NULL; kind++) {
         struct ss_columns *columns;
         struct ss_query all = {0};

@@ -264,6 +264,17 @@ static void test_injection(void **state)
     expect(&finding, SS_CHECK_LIMITED, "libstepscope.so.0", "install");
 }
 
+static void test_build(void **state)
+{
+    (void)state;
+    struct ss_check finding;
+    ss_check_build(&(struct ss_build_parts){true, true, true}, &finding);
+    expect(&finding, SS_CHECK_OK, "with all its parts", "");
+    ss_check_build(&(struct ss_build_parts){false, true, false}, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "without the server of `stepscope view`, Open MPI",
+           "libmicrohttpd-dev libopenmpi-dev");
+}
+
 static void test_facts_of_this_machine(void **state)
 {
     (void)state;
@@ -313,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_torch),
         cmocka_unit_test(test_backends),
         cmocka_unit_test(test_injection),
+        cmocka_unit_test(test_build),
         cmocka_unit_test(test_facts_of_this_machine),
         cmocka_unit_test(test_version_in_name),
     };

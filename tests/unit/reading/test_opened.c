@@ -18,7 +18,7 @@
 
 static struct ss_opened *opened_file(const char *path)
 {
-    return ss_opened_new(&path, 1);
+    return ss_opened_new(&path, 1, 0);
 }
 
 static struct ss_opened_report report_of(struct ss_opened *opened, struct ss_query query)
