@@ -326,6 +326,17 @@ enum ss_activity ss_activity_of_total(struct ss_activities *activities,
     return is_of_client ? SS_ACTIVITY_REQUESTS : activity;
 }
 
+bool ss_activity_imports(struct ss_activities *activities, uint32_t stack)
+{
+    const struct ss_model *model = activities->model;
+    uint32_t at = stack;
+    while (at != 0 &&
+           activity_of_frame(activities, model->stacks.data[at].frame) != SS_ACTIVITY_IMPORT) {
+        at = model->stacks.data[at].parent;
+    }
+    return at != 0;
+}
+
 /* --- the table ------------------------------------------------------------------------------- */
 
 const char *ss_activity_text(enum ss_activity activity)

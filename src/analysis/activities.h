@@ -37,6 +37,8 @@ enum ss_activity ss_activity_of_stack(struct ss_activities *activities, uint32_t
 /* The same, refined by the kernel wait of a sleeping thread. */
 enum ss_activity ss_activity_of_total(struct ss_activities *activities,
                                       const struct ss_model_total *total);
+/* Whether a module is being imported, by whatever is on the stack: it is, once. */
+bool ss_activity_imports(struct ss_activities *activities, uint32_t stack);
 
 /* Completes "goes into …"; "" for NOTHING. */
 const char *ss_activity_text(enum ss_activity activity);

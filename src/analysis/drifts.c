@@ -51,13 +51,20 @@ static double value_of(const struct ss_step_summary *training, size_t index,
                                         : (double)phases[row->phase];
 }
 
-/* A line takes half of its change more than at its begin. */
-static double lost_of(const struct ss_drift *drift)
+/* A line takes half of its change more than at its begin; where the steps are not on it, what they
+ * take more on average bounds that. */
+static double lost_of(const struct ss_drift *drift, const double *values)
 {
+    double sum = 0;
+    for (size_t i = 0; i < drift->count; i++) {
+        sum += values[i];
+    }
     double behind = drift->count > 0 && drift->has_changed_once
                         ? (double)(drift->count - drift->change_at) / (double)drift->count
                         : 0.5;
-    return behind * (drift->after - drift->before);
+    double lost = behind * (drift->after - drift->before);
+    double more = drift->count > 0 ? fmax(sum / (double)drift->count - drift->before, 0) : 0;
+    return lost > 0 ? fmin(lost, more) : lost;
 }
 
 static void add_row(struct ss_drifts *drifts, const struct ss_step_summary *training,
@@ -67,7 +74,7 @@ static void add_row(struct ss_drifts *drifts, const struct ss_step_summary *trai
         series->values[i] = value_of(training, series->steps.data[i], &row, communication);
     }
     ss_drift_find(series->times, series->values, series->steps.count, &row.drift);
-    row.lost_ns = lost_of(&row.drift);
+    row.lost_ns = lost_of(&row.drift, series->values);
     row.step_ns = row.stage == SS_DRIFT_STEP ? row.drift.median : row.step_ns;
     row.is_drifting =
         row.drift.is_certain &&

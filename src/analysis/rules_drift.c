@@ -130,6 +130,9 @@ struct ss_finding *ss_drift_yield(const struct ss_training_facts *facts, struct 
     struct ss_finding *most = NULL;
     double lost[SS_STEP_MAX_PHASES] = {0};
     uint64_t overlap_ns = 0, most_ns = 0;
+    if (drift->recoverable_ns == 0) { /* more work: nothing is lost */
+        return NULL;
+    }
     find_lost(steps, row, lost);
     for (size_t phase = 0; phase < steps->phases.count; phase++) {
         uint64_t before_ns = overlap_ns;
@@ -169,6 +172,36 @@ static void add_growth(const struct ss_training_facts *facts, struct ss_finding 
     }
 }
 
+/* The share of the drift, 0 to 1, that more operators in each step explain. */
+static double explained_by_work(const struct ss_work_growth *work)
+{
+    if (work->operators_before <= 0 || work->ns_after <= work->ns_before) {
+        return 0;
+    }
+    double more_operators = work->operators_after / work->operators_before - 1;
+    double more_time = work->ns_after / work->ns_before - 1;
+    return fmin(fmax(more_operators / more_time, 0), 1);
+}
+
+/* Longer episodes or sequences are work, which nothing gives back. */
+static void add_work(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_work_growth *work = &facts->work;
+    if (finding->fix != finding->rule->fix ||
+        explained_by_work(work) < ss_limit_factor(SS_LIMIT_DRIFT_WORK_PERCENT)) {
+        return;
+    }
+    finding->headline = "is spent in what steps do more than at the start of the training";
+    finding->fix =
+        "none where episodes, sequences or batches are meant to become longer; else report --by op "
+        "--steps of the first and of the last steps names what they do more often";
+    ss_finding_set_cost(finding, finding->cost_ns, 0);
+    ss_finding_add(finding, "operators a step at the start", SS_EVIDENCE_COUNT,
+                   round(work->operators_before));
+    ss_finding_add(finding, "operators a step at the end", SS_EVIDENCE_COUNT,
+                   round(work->operators_after));
+}
+
 bool ss_rule_drift(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_drifts *drifts = &facts->drifts;
@@ -190,5 +223,6 @@ bool ss_rule_drift(const struct ss_training_facts *facts, struct ss_finding *fin
         add_who(facts, row, finding);
     }
     add_growth(facts, finding);
+    add_work(facts, finding);
     return lost_ns > 0;
 }

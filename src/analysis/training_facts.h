@@ -93,6 +93,12 @@ enum ss_operator_route {
     SS_ROUTE_COUNT
 };
 
+/* Of the steps whose operators were recorded, the first third and the last third: means. */
+struct ss_work_growth {
+    double operators_before, operators_after; /* 0: too few steps */
+    double ns_before, ns_after;               /* of a step */
+};
+
 struct ss_training_facts {
     const struct ss_step_summary *steps;
     const struct ss_model *model;
@@ -129,6 +135,7 @@ struct ss_training_facts {
     uint64_t long_operators_ns; /* the same of operators with SS_LIMIT_TINY_OPERATOR_NS or more;
                                  * those of an autograd node count one by one */
     uint64_t operator_p50_ns;
+    struct ss_work_growth work; /* of the process whose steps drift most */
     /* The same of tensor values that Python reads. */
     double reads; /* of the median step, or the mean where that has none */
     uint64_t

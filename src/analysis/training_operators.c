@@ -8,11 +8,13 @@
 #include "base/alloc.h"
 #include "base/shared_names.h"
 
+enum { FEWEST_STEPS_OF_WORK = 9 };
+
 /* The operators of one step. */
 struct span {
     uint32_t process;
     bool has_operators;
-    uint64_t reads;
+    uint64_t reads, operators;
     uint64_t operators_ns, long_operators_ns;
 };
 
@@ -162,6 +164,7 @@ static void add_outermost(struct scan *scan, struct span *span, uint32_t name, u
         add_read(scan, span, name, begin_ns, ns);
     }
     facts->operators++;
+    span->operators++;
     span->operators_ns += ns;
     ss_vec_push(&scan->operator_ns, ns);
 }
@@ -255,6 +258,43 @@ static double reads_of_step(struct scan *scan)
     return median > 0 ? (double)median : sum / (double)count;
 }
 
+/* Adds the steps from `first` to `last` of those of a process that have operators. */
+static void add_work(const struct scan *scan, uint32_t process, size_t first, size_t last,
+                     double *operators, double *ns)
+{
+    const struct ss_step_summary *steps = scan->facts->steps;
+    size_t number = 0;
+    for (size_t i = 0; i < steps->steps.count; i++) {
+        const struct span *span = &scan->spans[i];
+        if (span->has_operators && span->process == process && number++ >= first &&
+            number <= last + 1) {
+            const struct ss_step *step = &steps->steps.data[i];
+            *operators += (double)span->operators / (double)(last - first + 1);
+            *ns += (double)(step->end_ns - step->begin_ns) / (double)(last - first + 1);
+        }
+    }
+}
+
+static void find_work(struct scan *scan)
+{
+    const struct ss_drifts *drifts = &scan->facts->drifts;
+    struct ss_work_growth *work = &scan->facts->work;
+    size_t count = 0;
+    if (drifts->largest >= drifts->rows.count) {
+        return;
+    }
+    uint32_t process = drifts->rows.data[drifts->largest].process;
+    for (size_t i = 0; i < scan->facts->steps->steps.count; i++) {
+        count += scan->spans[i].has_operators && scan->spans[i].process == process;
+    }
+    if (count < FEWEST_STEPS_OF_WORK) {
+        return;
+    }
+    size_t third = count / 3;
+    add_work(scan, process, 0, third - 1, &work->operators_before, &work->ns_before);
+    add_work(scan, process, count - third, count - 1, &work->operators_after, &work->ns_after);
+}
+
 /* Turns sums into figures per step. */
 static void finish_operators(struct scan *scan)
 {
@@ -293,6 +333,7 @@ void ss_training_operators_find(struct ss_training_facts *facts,
             add_operators(&scan, run, process);
         }
     }
+    find_work(&scan);
     finish_operators(&scan);
     ss_free(scan.reads_value);
     ss_free(scan.checks_nan);

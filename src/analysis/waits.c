@@ -72,7 +72,10 @@ enum ss_wait_group ss_wait_group_of(struct ss_activities *activities,
     if (!is_asleep(total) || is_other_phase(activities->model, total->phase, has_loader)) {
         return SS_WAITS_NONE;
     }
-    return group_of_activity(ss_activity_of_total(activities, total), is_disk(total));
+    enum ss_wait_group group =
+        group_of_activity(ss_activity_of_total(activities, total), is_disk(total));
+    bool imports = group == SS_WAITS_DISK && ss_activity_imports(activities, total->stack);
+    return imports ? SS_WAITS_NONE : group;
 }
 
 /* --- all samples ----------------------------------------------------------------------------- */

@@ -112,6 +112,7 @@ static void library_frames_are_classified(void **state)
         {PACKAGES "numpy/core/fromnumeric.py", "sum", SS_ACTIVITY_NUMPY},
         {PACKAGES "pandas/core/indexing.py", "__getitem__", SS_ACTIVITY_TABLE},
         {PACKAGES "torch/serialization.py", "save", SS_ACTIVITY_CHECKPOINT},
+        {PACKAGES "torch/distributions/constraints.py", "check", SS_ACTIVITY_VALIDATION},
         {PACKAGES "torch/utils/data/dataloader.py", "_get_data", SS_ACTIVITY_LOADER_WAIT},
         {PACKAGES "torch/utils/data/dataloader.py", "__next__", SS_ACTIVITY_NOTHING},
         {PACKAGES "torch/nn/modules/linear.py", "forward", SS_ACTIVITY_NOTHING},

@@ -390,7 +390,9 @@ static inline uint64_t put_step(struct made *made, const struct shape *shape, ui
         put_recorded(made, times.end_ns, is_lossy);
     }
     if (shape->operators_each == 0 || number % shape->operators_each == 0) {
-        put_operators(made, shape, times.forward_ns, is_lossy);
+        struct shape now = *shape;
+        now.operators += number >= shape->jump_at ? shape->jump_operators : 0;
+        put_operators(made, &now, times.forward_ns, is_lossy);
     }
     put_loading(made, shape, number, &times);
     for (uint32_t i = 0; i < shape->cells; i++) {

@@ -21,6 +21,7 @@ struct shape {
     uint64_t drift_us; /* each step's forward is so much longer than that of the one before */
     uint32_t jump_at;  /* from this step on, the forward is longer by: */
     uint64_t jump_us;
+    uint32_t jump_operators;
     /* A step, in this order: data, preparing in no phase, forward, backward, optimizer, the rest
      * in no phase. */
     uint64_t data_us, prepare_us, forward_us, backward_us, optimizer_us, rest_us;
