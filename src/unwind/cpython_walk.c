@@ -139,6 +139,14 @@ static bool is_half_pushed(const struct ss_python *python, const struct ss_walk_
            !frame->is_running && !ss_walk_is_shim(python, frame);
 }
 
+/* From 3.12 on the outermost frame of a thread is one that C made. A generator that yields has no
+ * caller any more: the pointer to it was read just before. */
+static bool is_cut_off(const struct ss_python *python, const struct ss_walk_frame *outermost)
+{
+    return python->layout.version >= 0x030c && outermost->address != 0 &&
+           !ss_walk_is_shim(python, outermost);
+}
+
 /* The start of the callee's frame gives the size of this frame. Valid in a chain whose leaf runs:
  * its frames are complete. */
 static void note_size(struct ss_python *python, const struct ss_python_walk *walk,
@@ -220,6 +228,10 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
             attempt->unstable = attempt->count;
             attempt->is_torn = true;
         }
+    }
+    if (is_cut_off(python, &inner)) {
+        attempt->unstable = attempt->count;
+        attempt->is_torn = true;
     }
     attempt->reached_base = true;
     scratch->wanted_sizes -= scratch->wanted_sizes > 0;

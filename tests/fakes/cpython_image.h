@@ -35,6 +35,7 @@ struct image {
     uint8_t *bytes; /* IMAGE_BYTES, the caller's */
     uint64_t used;
     uint64_t runtime, interpreter, tstate, cframe, chunk, code_type;
+    uint64_t entry;                    /* from 3.12 on: the outermost frame, which C made; else 0 */
     uint64_t frames[IMAGE_MAX_FRAMES]; /* outermost first */
     size_t frame_count;
     bool is_gone;
@@ -197,7 +198,8 @@ static inline uint64_t image_push(struct image *image, uint64_t code, unsigned u
     uint64_t frame = on_stack ? image->chunk + (uint64_t)image->layout->chunk_data +
                                     image->frame_count * IMAGE_FRAME_BYTES
                               : image_alloc(image, (uint64_t)image->layout->frame_size + 400);
-    uint64_t previous = image->frame_count > 0 ? image->frames[image->frame_count - 1] : 0;
+    uint64_t previous =
+        image->frame_count > 0 ? image->frames[image->frame_count - 1] : image->entry;
     image_fill_frame(image, frame, code, previous, unit);
     image->frames[image->frame_count++] = frame;
     image_set_leaf(image, frame);
@@ -220,6 +222,10 @@ static inline void image_build(struct image *image, const struct ss_cpython_layo
     image->cframe = image->tstate + (uint64_t)layout->tstate_size - 24; /* root_cframe is last */
     image->chunk = image_alloc(image, IMAGE_CHUNK_BYTES);
     image->code_type = image_alloc(image, 512);
+    if (layout->version >= 0x030c) { /* the frame that C made, outermost */
+        image->entry = image_alloc(image, (uint64_t)layout->frame_size + 16);
+        image_put(image, image->entry, layout->frame_owner, 3, 1);
+    }
     uint64_t name = image_alloc(image, 16);
     memcpy(image_at(image, name), "code", 5);
     image_put_word(image, image->code_type, layout->type_name, name);

@@ -269,6 +269,21 @@ static void what_c_called_is_found_above_what_runs(void **state)
     end(&fixture);
 }
 
+/* It has just yielded, or is not resumed yet; the pointer to it was read before. */
+static void a_generator_without_a_caller_is_no_thread(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct ss_python_stack stack;
+    begin(&fixture, 0x030c);
+    walk_to(&fixture, DEPTH, "f11", 1102);
+    image_put_word(&fixture.image, fixture.image.frames[DEPTH - 1],
+                   fixture.image.layout->frame_previous, 0);
+    assert_int_equal(ss_python_walk_thread(fixture.python, fixture.thread, &stack), SS_PYTHON_LOST);
+    assert_int_equal(stack.depth, 0);
+    end(&fixture);
+}
+
 static void a_circle_of_frames_ends(void **state)
 {
     (void)state;
@@ -507,6 +522,7 @@ int main(void)
         cmocka_unit_test(what_runs_is_innermost_wherever_the_pointer_was),
         cmocka_unit_test(a_frame_that_ends_is_left_as_its_version_does),
         cmocka_unit_test(what_c_called_is_found_above_what_runs),
+        cmocka_unit_test(a_generator_without_a_caller_is_no_thread),
         cmocka_unit_test(a_circle_of_frames_ends),
         cmocka_unit_test(a_pointer_into_nowhere_is_lost),
         cmocka_unit_test(an_instruction_outside_the_code_is_no_frame),
