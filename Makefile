@@ -16,7 +16,7 @@ export CTEST_OUTPUT_ON_FAILURE = 1
 
 RUN = tests/run --python "$(PYTHON)" --venv "$(VENV)" --build "$(BUILD)" --jobs $(JOBS)
 
-.PHONY: help demo test check check-long check-gpu bench install fuzz tidy format docs clean
+.PHONY: help demo test check check-long check-gpu bench install wheels fuzz tidy format docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,11 @@ install: ## build a release and install it: make install PREFIX=DIR
 	@tools/build release $(JOBS) -DSTEPSCOPE_TESTS=OFF
 	@DESTDIR="$(DESTDIR)" cmake --install "$(BUILD)/release" --prefix "$(abspath $(PREFIX))" --strip
 	@echo "installed: $(DESTDIR)$(abspath $(PREFIX))/bin/stepscope"
+
+wheels: ## build wheels, archives and Debian packages for x86-64 and aarch64, glibc 2.17 and musl, into build/wheels
+	@tools/need build venv wheels
+	@tools/venv "$(PYTHON)" "$(BUILD)/portable/venv" packaging/portable/requirements.txt
+	@"$(BUILD)/portable/venv/bin/python" tools/wheels -j $(JOBS)
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS (60)
 	@tools/need build test fuzz
