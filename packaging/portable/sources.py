@@ -49,19 +49,25 @@ def _apt(work):
     return [part for name, value in options.items() for part in ("-o", f"{name}={value}")]
 
 
+def _addresses(row, apt):
+    """Where the file is: in the package's newest version, and in older ones of the same upstream version."""
+    shown = subprocess.run(["apt-cache", *apt, "showsrc", row["package"]], capture_output=True, text=True).stdout
+    for version in dict.fromkeys(re.findall(r"^Version: (\S+)", shown, flags=re.M)):
+        listed = subprocess.run(["apt-get", *apt, "source", "--print-uris", "--download-only",
+                                 f"{row['package']}={version}"], capture_output=True, text=True).stdout
+        yield from (address for address, name in re.findall(r"^'([^']+)' (\S+)", listed, flags=re.M)
+                    if name == row["file"])
+
+
 def _fetch(row, target, apt):
-    shown = subprocess.run(["apt-get", *apt, "source", "--print-uris", "--download-only", row["package"]],
-                           capture_output=True, text=True)
-    found = re.findall(r"^'([^']+)' (\S+)", shown.stdout, flags=re.M)
-    address = next((address for address, name in found if name == row["file"]), None)
-    if address is None:
-        raise Failure(f"no source package {row['package']} with {row['file']}: "
-                      f"put that file into {target.parent}")
-    done = subprocess.run(["/usr/lib/apt/apt-helper", *apt, "download-file", address, str(target)],
-                          capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Failure(f"{row['file']} cannot be fetched ({done.stderr.strip().splitlines()[-1]}): "
-                      f"put that file into {target.parent}")
+    why = f"no source package {row['package']} has it"
+    for address in _addresses(row, apt):
+        done = subprocess.run(["/usr/lib/apt/apt-helper", *apt, "download-file", address, str(target)],
+                              capture_output=True, text=True)
+        if done.returncode == 0:
+            return
+        why = done.stderr.strip().splitlines()[-1]
+    raise Failure(f"{row['file']} cannot be fetched ({why}): put that file into {target.parent}")
 
 
 def _unpack(archive, folder):
