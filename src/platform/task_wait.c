@@ -3,13 +3,16 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/stat.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#ifndef STATX_TYPE /* glibc before 2.28 */
+#include <linux/stat.h>
+#endif
 
 /* Without a request to a server of network files, which may not answer. Linux before 4.11 and C
  * libraries before glibc 2.28 have no statx(2): no pipe is found there. */

@@ -3,7 +3,6 @@
  * Resource usage of each recorded process. Its files stay open while there are few processes; an
  * open file never shows a later process with the same pid.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -321,6 +320,15 @@ static struct thread *find_thread(struct process *process, pid_t tid, size_t *at
     return &process->threads.data[process->threads.count - 1];
 }
 
+/* What getdents64(2) gives: not each C library declares it. */
+struct folder_entry {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t bytes; /* of this entry */
+    uint8_t type;
+    char name[];
+};
+
 /* The raw system call: opendir would allocate at every tick. */
 static void list_threads(struct ss_host_processes *part, struct process *process)
 {
@@ -333,9 +341,9 @@ static void list_threads(struct ss_host_processes *part, struct process *process
             break;
         }
         for (long offset = 0; offset < got;) {
-            const struct dirent64 *entry = (const void *)(buffer + offset);
-            offset += entry->d_reclen;
-            long tid = strtol(entry->d_name, NULL, 10);
+            const struct folder_entry *entry = (const void *)(buffer + offset);
+            offset += entry->bytes;
+            long tid = strtol(entry->name, NULL, 10);
             struct thread *thread = tid > 0 ? find_thread(process, (pid_t)tid, &at) : NULL;
             if (thread != NULL) {
                 thread->present = true;
