@@ -287,6 +287,17 @@ static void try_leaf(struct ss_python *python, const struct ss_python_thread *th
     follow_chain(python, thread->walk, &finder, leaf, attempt);
 }
 
+/* true: the thread runs a frame outside the data stack, as of a generator, that the plan did not
+ * cover. Its caller runs as well, in the C code that resumed it, and would be taken for the
+ * innermost one: the next plan covers the frame. */
+static bool is_only_unpredicted(const struct ss_python_walk *walk, const uint64_t pointers[2],
+                                uint64_t leaf, const struct attempt *attempt)
+{
+    return leaf == pointers[0] && leaf == pointers[1] && leaf != 0 &&
+           !ss_walk_in_current_chunk(walk, leaf) && attempt->reached_base && !attempt->is_torn &&
+           attempt->was_mispredicted;
+}
+
 /* Decodes the single copy of the data stack. */
 static void decode_snapshot(struct ss_python *python, const struct ss_python_thread *thread,
                             size_t which, struct attempt *attempt)
@@ -306,7 +317,8 @@ static void decode_snapshot(struct ss_python *python, const struct ss_python_thr
     size_t count = ss_walk_find_leaves(python, thread->walk, pointers, leaves);
     for (size_t i = 0; i < count; i++) {
         try_leaf(python, thread, leaves[i], true, attempt);
-        if (is_verified(attempt)) {
+        if (is_verified(attempt) ||
+            is_only_unpredicted(thread->walk, pointers, leaves[i], attempt)) {
             return;
         }
     }

@@ -78,3 +78,14 @@ def test_subinterpreter_is_seen(stepscope, version):
 
 def test_some_interpreter_was_found():
     assert INTERPRETERS
+
+
+@pytest.mark.parametrize("version", INTERPRETERS)
+def test_a_generator_has_its_caller(stepscope, tmp_path, version):
+    """Also at the instant in which it yields, when its frame has none any more."""
+    path = tmp_path / "t.txt"
+    with Program(INTERPRETERS[version], "generator.py") as program:
+        stepscope("record", "-q", "-r", "1000", "-d", "1", "-o", path, "-p", program.pid)
+    stacks = [line.rsplit(" ", 1) for line in path.read_text().splitlines() if "values (" in line]
+    assert sum(int(count) for _, count in stacks) > 20
+    assert [stack for stack, _ in stacks if "consume (" not in stack and "<unknown" not in stack] == []

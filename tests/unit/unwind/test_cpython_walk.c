@@ -207,6 +207,40 @@ static void a_frame_elsewhere_is_found_and_remembered(void **state)
     }
 }
 
+/* C code that the caller called has resumed a generator: both run, and only the pointer shows that
+ * the generator is the innermost. */
+static void a_generator_that_c_resumed_is_innermost(void **state)
+{
+    (void)state;
+    for (int v = 3; v < VERSIONS; v++) {
+        struct fixture fixture;
+        struct ss_python_stack stack;
+        begin(&fixture, versions[v]);
+        struct image *image = &fixture.image;
+        uint64_t frame = image_alloc(image, 256);
+        image_fill_frame(image, frame, image_code(image, "generator", 5000),
+                         image->frames[DEPTH - 1], 0);
+        if (image->layout->frame_is_entry != SS_ABSENT) {
+            image_put(image, frame, image->layout->frame_is_entry, 1, 1);
+        } else {
+            uint64_t entry = image_alloc(image, 256);
+            image_put(image, entry, image->layout->frame_owner, 3, 1);
+            image_put_word(image, entry, image->layout->frame_previous, image->frames[DEPTH - 1]);
+            image_put_word(image, frame, image->layout->frame_previous, entry);
+        }
+        image_set_running(image, image->frames[DEPTH - 1], true);
+        image_set_running(image, frame, true);
+        image_set_leaf(image, frame);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(ss_python_walk_thread(fixture.python, fixture.thread, &stack),
+                             SS_PYTHON_OK);
+            assert_int_equal(stack.depth, DEPTH + 1);
+            assert_frame(&fixture, &stack, DEPTH, "generator", 5000);
+        }
+        end(&fixture);
+    }
+}
+
 static void walk_to(struct fixture *fixture, uint32_t depth, const char *leaf, int32_t line)
 {
     struct ss_python_stack stack;
@@ -519,6 +553,7 @@ int main(void)
         cmocka_unit_test(a_leaf_that_comes_and_goes_is_no_wrong_stack),
         cmocka_unit_test(what_holds_still_is_kept),
         cmocka_unit_test(a_frame_elsewhere_is_found_and_remembered),
+        cmocka_unit_test(a_generator_that_c_resumed_is_innermost),
         cmocka_unit_test(what_runs_is_innermost_wherever_the_pointer_was),
         cmocka_unit_test(a_frame_that_ends_is_left_as_its_version_does),
         cmocka_unit_test(what_c_called_is_found_above_what_runs),
