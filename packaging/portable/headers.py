@@ -53,7 +53,7 @@ def neutral(folder, target):
     own = re.search(r"<(x86_64-linux-gnu/[^>]+/pyconfig.h)>", config)
     if own:
         config = (folder.parent / own.group(1)).read_text()
-    # Python.h of 3.8 wants a header for it that is no part of every C library.
+    # With it, Python.h of 3.8 includes crypt.h, which not every C library has.
     config = re.sub(r"^#define HAVE_CRYPT_H 1$", "", config, flags=re.M)
     (target / "pyconfig.h").write_text(config)
     return target
