@@ -48,7 +48,7 @@ if(missing_names)
   # Several lines, because CMake breaks one line at will.
   message(FATAL_ERROR "stepscope cannot be built without: ${names}. Install them:\n"
     "  apt-get install ${apt}\n  dnf install ${dnf}\n  zypper install ${zypper}\n"
-    "or install a wheel, which needs no compiler: pip install stepscope\n")
+    "or install a package that needs no compiler: docs/install.md\n")
 endif()
 
 # Without it, `stepscope view` says what to install.

@@ -183,6 +183,16 @@ static void what_holds_still_is_kept(void **state)
     end(&fixture);
 }
 
+/* A frame outside the data stack, inside the generator object, which the innermost frame called. */
+static uint64_t add_generator(struct image *image)
+{
+    uint64_t code = image_code(image, "generator", 5000);
+    uint64_t frame = image_alloc(image, 256);
+    image_fill_frame(image, frame, code, image->frames[DEPTH - 1], 0);
+    image_set_leaf(image, frame);
+    return frame;
+}
+
 static void a_frame_elsewhere_is_found_and_remembered(void **state)
 {
     (void)state;
@@ -191,10 +201,7 @@ static void a_frame_elsewhere_is_found_and_remembered(void **state)
         struct ss_python_stack stack;
         begin(&fixture, versions[v]);
         struct image *image = &fixture.image;
-        uint64_t code = image_code(image, "generator", 5000);
-        uint64_t frame = image_alloc(image, 256); /* inside the generator object */
-        image_fill_frame(image, frame, code, image->frames[DEPTH - 1], 0);
-        image_set_leaf(image, frame);
+        add_generator(image);
         assert_int_equal(ss_python_walk_thread(fixture.python, fixture.thread, &stack),
                          SS_PYTHON_OK);
         assert_int_equal(stack.depth, DEPTH + 1);
@@ -217,9 +224,7 @@ static void a_generator_that_c_resumed_is_innermost(void **state)
         struct ss_python_stack stack;
         begin(&fixture, versions[v]);
         struct image *image = &fixture.image;
-        uint64_t frame = image_alloc(image, 256);
-        image_fill_frame(image, frame, image_code(image, "generator", 5000),
-                         image->frames[DEPTH - 1], 0);
+        uint64_t frame = add_generator(image);
         if (image->layout->frame_is_entry != SS_ABSENT) {
             image_put(image, frame, image->layout->frame_is_entry, 1, 1);
         } else {
@@ -230,7 +235,6 @@ static void a_generator_that_c_resumed_is_innermost(void **state)
         }
         image_set_running(image, image->frames[DEPTH - 1], true);
         image_set_running(image, frame, true);
-        image_set_leaf(image, frame);
         for (int i = 0; i < 3; i++) {
             assert_int_equal(ss_python_walk_thread(fixture.python, fixture.thread, &stack),
                              SS_PYTHON_OK);
