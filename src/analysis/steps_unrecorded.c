@@ -67,8 +67,8 @@ static bool is_outside(struct cursor *cursor, const struct ss_step *step)
 }
 
 /* The steps of one process. If no recorded one is in the steady state, the recorded outliers count
- * as such: they are what was asked for. Returns how many recorded ones are in the steady state
- * then. */
+ * as such, or else the recorded warm-up: they are what was asked for. Returns how many recorded
+ * ones are in the steady state then. */
 static size_t settle(struct ss_step *steps, size_t count, struct cursor *cursor)
 {
     size_t recorded[SS_STEP_OUTSIDE + 1] = {0};
@@ -76,7 +76,9 @@ static size_t settle(struct ss_step *steps, size_t count, struct cursor *cursor)
     for (size_t i = 0; i < count; i++) {
         recorded[steps[i].kind] += !is_outside(&counting, &steps[i]);
     }
-    enum ss_step_kind kind = recorded[SS_STEP_STEADY] > 0 ? SS_STEP_STEADY : SS_STEP_OUTLIER;
+    enum ss_step_kind kind = recorded[SS_STEP_STEADY] > 0    ? SS_STEP_STEADY
+                             : recorded[SS_STEP_OUTLIER] > 0 ? SS_STEP_OUTLIER
+                                                             : SS_STEP_WARM_UP;
     for (size_t i = 0; i < count; i++) {
         bool settles = !is_outside(cursor, &steps[i]) && steps[i].kind == kind;
         steps[i].kind = settles ? SS_STEP_STEADY : steps[i].kind;

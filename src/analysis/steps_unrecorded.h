@@ -9,8 +9,8 @@
 #include "analysis/steps.h"
 
 /* Marks steps SS_STEP_OUTSIDE, except cut ones, in processes that followed a schedule. Where a
- * process recorded no steady-state step, its recorded outliers count as such; if nothing but
- * warm-up was recorded, marks nothing. Called by ss_step_summary_init only. */
+ * process recorded no steady-state step, its recorded outliers count as such, or else its recorded
+ * warm-up; if no whole step was recorded, marks nothing. Called by ss_step_summary_init only. */
 void ss_window_steps_mark(struct ss_step_summary *summary, const struct ss_model *model);
 
 #endif

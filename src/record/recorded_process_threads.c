@@ -164,23 +164,25 @@ static struct ss_route aim_of_sample(const struct ss_recorded_process *process,
     return (struct ss_route){process->ref, sample->window};
 }
 
-/* Step, phase and range at the time of the counted ticks. */
-static void label(struct ss_recorded_process *process, struct ss_sampled_thread *entry,
-                  const struct ss_sampler_sample *sample, struct ss_trace_sample *record)
+static struct ss_sample_label current_label(struct ss_recorded_process *process, int32_t tid)
 {
-    struct ss_trace_sample now = *record;
+    struct ss_trace_sample now = {.step = -1};
     if (process->annotated != NULL) {
-        process->context->observer.label(process->annotated, sample->thread->tid, &now);
+        process->context->observer.label(process->annotated, tid, &now);
     }
-    if (!sample->counted_before) {
-        entry->label =
-            (struct ss_sample_label){now.step, now.window, now.phase_name, now.range_name};
-    }
-    record->step = entry->label.step;
-    record->window = entry->label.window;
-    record->phase_name = entry->label.phase_name;
-    record->range_name = entry->label.range_name;
-    entry->label = (struct ss_sample_label){now.step, now.window, now.phase_name, now.range_name};
+    return (struct ss_sample_label){now.step, now.window, now.phase_name, now.range_name};
+}
+
+/* Step, phase and range at the time of the counted ticks. */
+static void label(struct ss_sampled_thread *entry, const struct ss_sampler_sample *sample,
+                  struct ss_sample_label now, struct ss_trace_sample *record)
+{
+    struct ss_sample_label then = sample->counted_before ? entry->label : now;
+    record->step = then.step;
+    record->window = then.window;
+    record->phase_name = then.phase_name;
+    record->range_name = then.range_name;
+    entry->label = now;
 }
 
 /* --- samples that wait until their frames are confirmed ---------------------------------------
@@ -294,8 +296,9 @@ void ss_recorded_process_confirm_when_due(struct ss_recorded_process *process, u
 static void on_sample(void *context, const struct ss_sampler_sample *sample)
 {
     struct ss_recorded_process *process = context;
-    /* The window may have ended while the stack was read. An accumulated weight (same_stack) is of
-     * earlier ticks. */
+    struct ss_sample_label now = current_label(process, sample->thread->tid);
+    /* The window may have ended while the stack and the label were read. An accumulated weight
+     * (same_stack) is of earlier ticks. */
     if (!sample->same_stack && ss_recorded_process_is_outside_windows(process, sample->time_ns)) {
         return;
     }
@@ -313,9 +316,8 @@ static void on_sample(void *context, const struct ss_sampler_sample *sample)
                                      .state = (enum ss_thread_state)sample->activity,
                                      .gil = (enum ss_gil_state)sample->gil,
                                      .wait = (enum ss_wait_kind)sample->wait,
-                                     .partial = sample->partial || entry->truncated,
-                                     .step = -1};
-    label(process, entry, sample, &record);
+                                     .partial = sample->partial || entry->truncated};
+    label(entry, sample, now, &record);
     struct ss_route aim = aim_of_sample(process, &record, sample->counted_before);
     /* Where a thread stays, its code objects do. */
     bool was_confirmed = sample->counted_before && entry->held_round != process->held_round;

@@ -561,3 +561,20 @@ bool ss_ring_read_innermost(const struct ss_ring_thread *thread, uint32_t *name,
     }
     return false;
 }
+
+/* The producer sets the window to 0 before each step that ends a window, and to its number after
+ * the step that begins one. */
+int64_t ss_ring_read_step(const struct ss_ring_header *header, uint32_t *window)
+{
+    int64_t step = -1;
+    *window = 0;
+    for (int i = 0; i < MAX_TRIES; i++) {
+        uint32_t before = atomic_load_explicit(&header->window, memory_order_acquire);
+        step = atomic_load_explicit(&header->step, memory_order_acquire);
+        if (atomic_load_explicit(&header->window, memory_order_relaxed) == before) {
+            *window = before;
+            break;
+        }
+    }
+    return step >= 0 ? step : -1;
+}

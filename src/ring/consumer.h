@@ -135,5 +135,7 @@ struct ss_ring_live_copy {
 bool ss_ring_read_live(const struct ss_ring_thread *thread, struct ss_ring_live_copy *copy);
 /* Only the innermost range, as samples need it. Name 0: no range is open. */
 bool ss_ring_read_innermost(const struct ss_ring_thread *thread, uint32_t *name, uint32_t *domain);
+/* The current step (-1: none) and its window (0: none), read at the same instant. */
+int64_t ss_ring_read_step(const struct ss_ring_header *header, uint32_t *window);
 
 #endif

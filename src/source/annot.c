@@ -338,10 +338,7 @@ void ss_annot_label(struct ss_annot *annot, int32_t tid, struct ss_annot_label *
     }
     const struct ss_ring_lane *lane = lane_of(annot, tid);
     uint32_t phase = 0, range = 0, domain;
-    *label = (struct ss_annot_label){
-        .step = atomic_load_explicit(&header->step, memory_order_relaxed),
-        .window = atomic_load_explicit(&header->window, memory_order_relaxed)};
-    label->step = label->step >= 0 ? label->step : -1;
+    *label = (struct ss_annot_label){.step = ss_ring_read_step(header, &label->window)};
     if (lane != NULL) {
         phase = atomic_load_explicit(&lane->thread->phase, memory_order_relaxed);
         if (!ss_ring_read_innermost(lane->thread, &range, &domain)) {

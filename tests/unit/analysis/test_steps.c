@@ -413,10 +413,10 @@ static void test_steps_that_a_schedule_left_out(void **state)
     assert_int_equal(summary.steps.data[3].kind, SS_STEP_STEADY);
     assert_int_equal(summary.p50_ns, 100 * MS);
     end(&made, &summary);
-    /* A schedule that recorded nothing usual leaves the steps as they are. */
+    /* A schedule that recorded no whole step leaves the steps as they are. */
     make_training(&made);
-    add_edge(&made, process, 1000 * MS, "record from step 0");
-    add_edge(&made, process, 1500 * MS, "skip from step 1");
+    add_edge(&made, process, 500 * MS, "record from step 0");
+    add_edge(&made, process, 900 * MS, "skip from step 0");
     sum_up(&made, NULL, &summary);
     assert_int_equal(summary.steady, 7);
     assert_int_equal(summary.outside, 0);
@@ -441,6 +441,25 @@ static void test_a_recorded_outlier_is_the_step(void **state)
     end(&made, &summary);
 }
 
+/* The steps are faster after it. */
+static void test_a_recorded_warm_up_is_the_step(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    make_training(&made);
+    uint32_t process = (uint32_t)made.model.processes.count - 1;
+    add_edge(&made, process, 1000 * MS, "record_and_save from step 0");
+    add_edge(&made, process, 1500 * MS, "skip from step 1");
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.steady, 1);
+    assert_int_equal(summary.warm_up, 0);
+    assert_int_equal(summary.outside, 8);
+    assert_int_equal(summary.steps.data[0].kind, SS_STEP_STEADY);
+    assert_int_equal(summary.p50_ns, 500 * MS);
+    end(&made, &summary);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +478,7 @@ int main(void)
         cmocka_unit_test(test_waits_of_steps_in_sums_are_recorded),
         cmocka_unit_test(test_steps_that_a_schedule_left_out),
         cmocka_unit_test(test_a_recorded_outlier_is_the_step),
+        cmocka_unit_test(test_a_recorded_warm_up_is_the_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

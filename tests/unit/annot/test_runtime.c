@@ -527,6 +527,49 @@ static void test_program_brings_its_schedule(void **state)
     assert_int_equal(check_sums(recorded), recorded->records);
 }
 
+struct window_reader {
+    const struct ss_ring_header *header;
+    uint32_t first_window;
+    int64_t first_step; /* of the first window */
+    _Atomic bool is_over;
+    _Atomic uint64_t reads; /* in a window */
+    uint64_t wrong;         /* with a step that does not lie in the window */
+};
+
+/* Of the schedule wait=1,active=1: each window records the second step after that of the last. */
+static void *read_steps_of_windows(void *context)
+{
+    struct window_reader *reader = context;
+    while (!atomic_load(&reader->is_over)) {
+        uint32_t window;
+        int64_t step = ss_ring_read_step(reader->header, &window);
+        if (window != 0) {
+            atomic_fetch_add(&reader->reads, 1);
+            reader->wrong +=
+                step != reader->first_step + 2 * (int64_t)(window - reader->first_window);
+        }
+    }
+    return NULL;
+}
+
+static void test_a_step_is_read_with_its_window(void **state)
+{
+    struct recorded *recorded = *state;
+    struct window_reader reader = {.header = recorded->consumer.header};
+    pthread_t thread;
+    assert_int_equal(stepscope_schedule("wait=1,active=1"), 0);
+    stepscope_next_step();
+    reader.first_step = ss_ring_read_step(reader.header, &reader.first_window);
+    assert_int_not_equal(reader.first_window, 0);
+    assert_int_equal(pthread_create(&thread, NULL, read_steps_of_windows, &reader), 0);
+    for (int i = 0; i < 300000 || atomic_load(&reader.reads) < 100000; i++) {
+        stepscope_next_step();
+    }
+    atomic_store(&reader.is_over, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(reader.wrong, 0);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -553,6 +596,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_waiting_ends_with_the_recorder),
         cmocka_unit_test_setup_teardown(test_flush_waits_for_the_recorder, setup, teardown),
         cmocka_unit_test_setup_teardown(test_program_brings_its_schedule, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_step_is_read_with_its_window, setup, teardown),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     own_recorder_end();
