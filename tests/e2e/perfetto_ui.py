@@ -80,8 +80,10 @@ class Interface:
         """Selects the first event of this name; returns how many there are and the fields that are shown. The
         count changes while the interface searches: waits until it is `wanted`, but not for ever."""
         field = self.driver.find_element(By.CSS_SELECTOR, "input[placeholder^='Search']")
-        field.clear()
-        field.send_keys(name)
+        # One change, as of pasted text: the interface may lose a key that comes while it searches.
+        self.driver.execute_script("""
+            Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(arguments[0], arguments[1]);
+            arguments[0].dispatchEvent(new Event('input', {bubbles: true}));""", field, name)
         count = "return (document.querySelector('.pf-omnibox__stepthrough-current') || {textContent: ''}).textContent"
         with contextlib.suppress(TimeoutException):
             WebDriverWait(self.driver, LOAD_SECONDS, 0.05).until(

@@ -30,12 +30,13 @@ while not stop.exists():
 
 
 class Job:
-    """A job that is recorded on demand until the test ends it. Its steps are slow: a window that lies
-    some ahead is seconds away. They are fast once all ranks are armed for a window to wait for."""
+    """A job that is recorded on demand until the test ends it. Its steps stand still until all ranks are
+    armed for a window, and are fast then."""
 
     def __init__(self, stepscope, run, stop, process, ranks):
         self.stepscope, self.run, self.stop, self.process = stepscope, run, stop, process
         self.ranks, self.fast = ranks, pathlib.Path(f"{stop}.fast")
+        self.hold = pathlib.Path(f"{stop}.hold")
 
     def requests(self):
         """The folder of requests."""
@@ -47,21 +48,47 @@ class Job:
         command = [str(self.stepscope), "trigger", str(self.run), "--wait", "--format", "json", *options]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
+    def said(self, state):
+        """How many answers of the ranks have this state."""
+        with contextlib.suppress(FileNotFoundError):  # they are replaced as they change
+            return sum(said.read_text().count(f" {state} ") for said in self.requests().glob("*.said"))
+        return 0
+
     def armed(self):
         """How many windows lie ahead of the ranks."""
-        with contextlib.suppress(FileNotFoundError):  # they are replaced as they change
-            return sum(said.read_text().count(" armed ") for said in self.requests().glob("*.said"))
-        return 0
+        return self.said("armed")
+
+    def hold_from(self, step):
+        written = pathlib.Path(f"{self.hold}.new")
+        written.write_text(str(step))
+        written.replace(self.hold)
 
     def trigger(self, *options, status=0):
         done = self.stepscope("trigger", self.run, *options, "--format", "json", status=status)
         return json.loads(done.stdout)
 
+    def requested_steps(self):
+        """The first steps of requested windows, by the request's number."""
+        found = {}
+        for request in self.requests().glob("*.request"):
+            with contextlib.suppress(FileNotFoundError), open(request, "rb") as file:
+                words = file.read(256).split()  # a test leaves a longer one
+                if words[:3] == [b"stepscope", b"request", b"1"] and words[4] == b"steps":
+                    found[words[3]] = int(words[5])
+        return found
+
     def window(self, *options):
-        """The answer of a trigger that has waited for its window."""
-        before = self.armed()
+        """The answer of a trigger that has waited for its window. A rank is armed as it marks a step: none
+        marks one before all are asked, and none reaches the window before all are armed."""
+        before, earlier = self.armed(), self.requested_steps()
+        self.hold_from("")
         waiting = self.start(*options)
+        until(lambda: self.said("waiting") + self.armed() == before + self.ranks or waiting.poll() is not None,
+              "the ranks are asked")
+        first = [step for number, step in self.requested_steps().items() if number not in earlier]
+        self.hold_from(first[0] - 1 if first else "0")
         until(lambda: self.armed() == before + self.ranks or waiting.poll() is not None, "the ranks are armed")
+        self.hold.unlink()
         return self.answer(waiting)
 
     def answer(self, *waiting):

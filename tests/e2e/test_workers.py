@@ -9,10 +9,10 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
 from mpi import ABIS, ENVIRONMENT, WORKLOADS, Mpi
+from target import until
 
 LIMIT_S = 120
 TABLES = [(), ("--by", "rank"), ("--by", "collective", "-f", "json"), ("--by", "step", "-f", "csv"),
@@ -136,23 +136,14 @@ def test_descendants_of_a_program_work_alone(mpi, run):
     assert out.decode().count("stepscope report") == 2 * serial.count("stepscope report") == 2
 
 
-def reader_of(launcher, deadline):
-    """A process below the launcher, not of the first rank, that has a recording open."""
-    while time.monotonic() < deadline and launcher.poll() is None:
-        for folder in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                environment = (folder / "environ").read_bytes()
-                if b"STEPSCOPE_WORKER_TIMEOUT=3\0" not in environment:
-                    continue
-                if not any(f"{name}=1\0".encode() in environment
-                           for name in ("PMI_RANK", "OMPI_COMM_WORLD_RANK")):
-                    continue
-                if any(str(os.readlink(link)).endswith(".pftrace")
-                       for link in (folder / "fd").iterdir()):
-                    return int(folder.name)
-            except OSError:
-                continue
-    pytest.skip("the report was made before a worker could be found")
+def stopped_reader(marked):
+    """The process with `marked` in its environment that has stopped itself; 0: none has yet."""
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state = (folder / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            if state == "T" and marked.encode() in (folder / "environ").read_bytes():
+                return int(folder.name)
+    return 0
 
 
 # What an MPI does without a rank is its own; one that stands still is missed by stepscope.
@@ -160,17 +151,21 @@ def reader_of(launcher, deadline):
     ("mpich", signal.SIGKILL), ("openmpi", signal.SIGKILL), ("mpich", signal.SIGSTOP),
     pytest.param("openmpi", signal.SIGSTOP, marks=pytest.mark.long)], indirect=["mpi"])
 def test_a_lost_worker_is_an_error(mpi, stepscope, tmp_path, sent):
-    run = make_run(stepscope, tmp_path / "t.stepscope", 300, 60, 1)
-    launcher = start(mpi, 2, "report", run, STEPSCOPE_WORKER_TIMEOUT="3")
-    worker = reader_of(launcher, time.monotonic() + LIMIT_S)
-    os.kill(worker, sent)
+    """The second of two stops as it opens its first recording."""
+    run = make_run(stepscope, tmp_path / "t.stepscope", 8, 6, 1)
+    stops = mpi.build(WORKLOADS / "mpi_stops.c", "-shared", "-fPIC", name="stops.so")
+    launcher = start(mpi, 2, "report", run, LD_PRELOAD=str(stops), STEPSCOPE_WORKER_TIMEOUT="3")
+    worker = until(lambda: launcher.poll() is not None or stopped_reader(f"LD_PRELOAD={stops}"),
+                   "a worker that has stopped")
+    assert launcher.poll() is None, launcher.communicate()
+    if sent == signal.SIGKILL:
+        os.kill(worker, sent)
     try:
         status, out, err = outcome(launcher)
     finally:
         launcher.kill()
-        if sent == signal.SIGSTOP:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(worker, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
     assert status != 0 and b"Recorded" not in out
     if sent == signal.SIGSTOP:
         assert "worker 1 of 2 does not answer" in err

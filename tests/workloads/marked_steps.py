@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Marks steps until a file exists: marked_steps.py FILE [--apart N]. While FILE.fast exists, a step takes
-two milliseconds, else 50. Ranks (RANK of WORLD_SIZE) wait for each other after each step. With --apart
+two milliseconds, else 50; while FILE.hold exists, the step
+whose number it holds and later ones do not end (all steps while it is empty). Ranks (RANK of WORLD_SIZE) wait for each other after each step. With --apart
 they do not, and rank R begins with step N*R. Rank R writes its process and its step into FILE.R."""
 
 import argparse
@@ -19,7 +20,14 @@ rank, world = (int(os.environ.get(name, default)) for name, default in (("RANK",
 own, *others = (os.open(f"{options.file}.{(rank + other) % world}", os.O_RDWR | os.O_CREAT, 0o600)
                 for other in range(world))
 step = options.apart * rank
-fast = pathlib.Path(f"{options.file}.fast")
+fast, hold = pathlib.Path(f"{options.file}.fast"), pathlib.Path(f"{options.file}.hold")
+
+
+def is_held():
+    try:
+        return step >= int(hold.read_text() or 0)
+    except FileNotFoundError:
+        return False
 
 
 def compute():
@@ -29,6 +37,8 @@ def compute():
     end = time.monotonic() + 0.049
     time.sleep(0.001)
     while time.monotonic() < end and not (fast.exists() or options.file.exists()):
+        time.sleep(0.002)
+    while is_held() and not options.file.exists():
         time.sleep(0.002)
 
 

@@ -576,8 +576,8 @@ def check_forked_children():
             stepscope._stepscope._flush_lines()
             emitted = fake.fake_log().decode().splitlines()
             # Its own hits, not those of its parent.
-            ok = [line.split()[:2] + line.split()[3:4] for line in emitted
-                  if line.startswith("line")] == [["line", "leaf", "2"]]
+            hits = lines_of(emitted)
+            ok = list(hits.values()) == [2] and {name for name, _ in hits} == {"leaf"}
             ok = ok and [line for line in emitted if line.startswith("push")] == [
                 "push functions:caller"]
             os._exit(0 if ok else 1)
