@@ -14,12 +14,7 @@ static void store_fact(uint32_t key, struct ss_event_value value)
         }
     }
     if (i < SS_RING_MAX_FACTS && key != 0) {
-        /* The reader loads the type before and after the value. */
-        atomic_store_explicit(&facts[i].type, SS_RING_VALUE_NONE, memory_order_relaxed);
-        atomic_thread_fence(memory_order_release);
-        atomic_store_explicit(&facts[i].value, value.bits, memory_order_relaxed);
-        atomic_store_explicit(&facts[i].type, value.type, memory_order_release);
-        atomic_store_explicit(&facts[i].key, key, memory_order_release);
+        ss_ring_write_fact(&facts[i], key, value.type, value.bits);
     }
 }
 

@@ -64,11 +64,7 @@ void ss_process_share_definitions(void)
 static struct ss_ring_thread *reuse_ring(uint32_t *slots_log2)
 {
     for (uint32_t i = 0; i < ss_process_state->ring_count; i++) {
-        uint32_t wanted = SS_RING_FREE;
-        /* Pairs with the release in ss_ring_consumer_release: the ring is drained. */
-        if (atomic_compare_exchange_strong_explicit(&ss_process_state->rings[i]->state, &wanted,
-                                                    SS_RING_OPEN, memory_order_acquire,
-                                                    memory_order_relaxed)) {
+        if (ss_ring_claim(ss_process_state->rings[i])) {
             *slots_log2 = ss_process_state->ring_slots_log2[i];
             return ss_process_state->rings[i];
         }
@@ -95,7 +91,8 @@ static struct ss_ring_thread *add_segment(int fd, uint32_t slots_log2)
         (void *)(ss_process_state->directory + SS_RING_DIRECTORY_AT);
     atomic_store_explicit(&directory[number], ss_process_state->file_end | slots_log2,
                           memory_order_relaxed);
-    ss_process_state->file_end += bytes;
+    ss_process_state->file_end +=
+        (bytes + SS_RING_SEGMENTS_ALIGN - 1) & ~(uint64_t)(SS_RING_SEGMENTS_ALIGN - 1);
     return memory;
 }
 
@@ -169,10 +166,7 @@ struct ss_ring_thread *ss_process_acquire_ring(int32_t tid, uint32_t *slots_log2
     if (ring == NULL) {
         return NULL;
     }
-    atomic_store_explicit(&ring->phase, 0, memory_order_relaxed);
-    atomic_store_explicit(&ring->tid, tid, memory_order_relaxed);
-    atomic_fetch_add_explicit(&ring->owner, 1, memory_order_relaxed);
-    atomic_store_explicit(&ring->state, SS_RING_OPEN, memory_order_release);
+    ss_ring_own(ring, tid);
     if (is_new) {
         /* Pairs with the acquire of ss_ring_consumer_refresh. */
         atomic_store_explicit(&ss_process_header->thread_count, ss_process_state->ring_count,
@@ -185,5 +179,5 @@ struct ss_ring_thread *ss_process_acquire_ring(int32_t tid, uint32_t *slots_log2
 
 void ss_process_release_ring(struct ss_ring_thread *thread)
 {
-    atomic_store_explicit(&thread->state, SS_RING_CLOSED, memory_order_release);
+    ss_ring_disown(thread);
 }

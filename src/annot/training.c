@@ -47,7 +47,7 @@ static void write_window(struct ss_thread *to, uint64_t stamp, unsigned detail, 
                          uint32_t which)
 {
     const struct ss_ring_extra more[2] = {{(uint64_t)number, which}, {(uint64_t)steps.batch, 0}};
-    atomic_store_explicit(&ss_process_header->window, which, memory_order_release);
+    ss_ring_enter_window(ss_process_header, which);
     atomic_store_explicit(&ss_process_header->action, detail & SS_RING_WINDOW_ACTION,
                           memory_order_relaxed);
     ss_ring_write_more(&to->ring, stamp, ss_ring_head_word(SS_RING_WINDOW, 2, 0, detail, 0), more,
@@ -88,13 +88,11 @@ static void write_change(struct ss_thread *thread, uint64_t stamp,
         atomic_store_explicit(&ss_process_header->epoch, change->epoch, memory_order_relaxed);
         write_number(SS_RING_EPOCH, 0, change->epoch, thread, stamp);
     }
-    /* No reader finds the next step in the window before. */
-    if (change->changes_window &&
-        change->window != atomic_load_explicit(&ss_process_header->window, memory_order_relaxed)) {
-        atomic_store_explicit(&ss_process_header->window, 0, memory_order_relaxed);
+    if (change->changes_window) {
+        ss_ring_leave_window(ss_process_header, change->window);
     }
     if (change->begins_step) {
-        atomic_store_explicit(&ss_process_header->step, change->step, memory_order_release);
+        ss_ring_set_step(ss_process_header, change->step);
         write_number(SS_RING_STEP, overrules ? SS_RING_STEP_OVERRULES : 0, change->step, thread,
                      stamp);
     }

@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 
 enum {
-    PAGE_BYTES = 4096,
     /* Linkers create some dozens of sections; libelf allocates for each that a file claims. */
     MAX_SECTIONS = 4096,
     MAX_SEGMENTS = 4096,
@@ -270,7 +269,7 @@ bool ss_elf_segment(struct ss_elf *elf, size_t index, struct ss_elf_segment *seg
             index-- > 0) {
             continue;
         }
-        uint64_t into_page = header.p_vaddr % PAGE_BYTES;
+        uint64_t into_page = header.p_vaddr % (uint64_t)sysconf(_SC_PAGESIZE);
         *segment = (struct ss_elf_segment){.offset = header.p_offset - into_page,
                                            .address = header.p_vaddr - into_page,
                                            .data_address = header.p_vaddr,

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 
@@ -11,7 +12,6 @@ enum {
     MAX_DYNAMIC = 512,
     MAX_SYMBOLS = 1 << 20,
     MAX_STRINGS = 16 << 20,
-    PAGE_BYTES = 4096,
 };
 
 struct image {
@@ -36,7 +36,7 @@ static bool read_headers(struct image *image, uint64_t start)
     }
     for (size_t i = 0; i < header.e_phnum; i++) {
         if (segments[i].p_type == PT_LOAD && !has_load) {
-            image->bias = start - (segments[i].p_vaddr & ~(uint64_t)(PAGE_BYTES - 1));
+            image->bias = start - (segments[i].p_vaddr & ~((uint64_t)sysconf(_SC_PAGESIZE) - 1));
             has_load = true;
         } else if (segments[i].p_type == PT_DYNAMIC) {
             image->dynamic = segments[i].p_vaddr;

@@ -128,8 +128,7 @@ void ss_ring_consumer_refresh(struct ss_ring_consumer *consumer)
             continue;
         }
         lane->state = atomic_load_explicit(&lane->thread->state, memory_order_acquire);
-        /* A thread may be claiming a FREE ring: tid and owner could be inconsistent. */
-        if (lane->state != SS_RING_FREE) {
+        if (ss_ring_lane_is_owned(lane)) {
             lane->tid = atomic_load_explicit(&lane->thread->tid, memory_order_relaxed);
             lane->owner = atomic_load_explicit(&lane->thread->owner, memory_order_relaxed);
         }
@@ -158,9 +157,10 @@ struct slot_copy {
 static inline struct slot_copy load_slot(const struct ss_ring_slot *slot)
 {
     struct slot_copy copy;
-    /* Pairs with the release store in ss_ring_put. */
+    /* Pairs with the release stores in ss_ring_put. */
     copy.word1 = atomic_load_explicit(&slot->word1, memory_order_acquire);
-    copy.word0 = atomic_load_explicit(&slot->word0, memory_order_relaxed);
+    /* Acquire: first_safe_slot loads the head after it. */
+    copy.word0 = atomic_load_explicit(&slot->word0, memory_order_acquire);
     return copy;
 }
 
@@ -577,4 +577,24 @@ int64_t ss_ring_read_step(const struct ss_ring_header *header, uint32_t *window)
         }
     }
     return step >= 0 ? step : -1;
+}
+
+enum ss_ring_value ss_ring_read_fact(const struct ss_ring_fact *fact, uint64_t *value)
+{
+    uint32_t before = atomic_load_explicit(&fact->type, memory_order_acquire);
+    *value = atomic_load_explicit(&fact->value, memory_order_acquire);
+    bool is_whole = before == atomic_load_explicit(&fact->type, memory_order_relaxed);
+    uint32_t type = before & 0xff;
+    return is_whole && type < SS_RING_VALUE_COUNT ? (enum ss_ring_value)type : SS_RING_VALUE_NONE;
+}
+
+void ss_ring_post_demand(struct ss_ring_header *header, uint32_t entry, uint32_t number,
+                         int64_t first, int64_t last)
+{
+    struct ss_ring_demand *demand = &header->demands[entry];
+    atomic_store_explicit(&demand->first, first, memory_order_relaxed);
+    atomic_store_explicit(&demand->last, last, memory_order_relaxed);
+    /* Pairs with the acquires in ss_demands_read (annot/demands.c). */
+    atomic_store_explicit(&demand->number, number, memory_order_release);
+    atomic_fetch_add_explicit(&header->demand_count, 1, memory_order_release);
 }

@@ -56,10 +56,16 @@ struct ss_ring_lane {
     uint64_t torn;                                       /* detected while reading */
     uint64_t base_records, base_dropped, base_unmatched; /* counts at the start of the recording */
     struct ss_ring_counts counts;
-    /* As of the last refresh. */
+    /* As of the last refresh; `owner` and `tid` of the last one that found the ring owned. */
     uint32_t state, owner;
     int32_t tid;
 };
+
+/* Whether its records are those of `owner`. Else they are of a thread that is not known yet. */
+static inline bool ss_ring_lane_is_owned(const struct ss_ring_lane *lane)
+{
+    return lane->state == SS_RING_OPEN || lane->state == SS_RING_CLOSED;
+}
 
 struct ss_ring_consumer {
     struct ss_ring_memory memory;
@@ -137,5 +143,10 @@ bool ss_ring_read_live(const struct ss_ring_thread *thread, struct ss_ring_live_
 bool ss_ring_read_innermost(const struct ss_ring_thread *thread, uint32_t *name, uint32_t *domain);
 /* The current step (-1: none) and its window (0: none), read at the same instant. */
 int64_t ss_ring_read_step(const struct ss_ring_header *header, uint32_t *window);
+/* The value of a fact. SS_RING_VALUE_NONE: it changes right now. */
+enum ss_ring_value ss_ring_read_fact(const struct ss_ring_fact *fact, uint64_t *value);
+/* Asks for the steps `first` to `last`, both included, in an entry whose answer has been read. */
+void ss_ring_post_demand(struct ss_ring_header *header, uint32_t entry, uint32_t number,
+                         int64_t first, int64_t last);
 
 #endif

@@ -7,7 +7,8 @@
  *     0           header: one page; the gate that the program tests, and the recorder's request
  *     4096        directory: offsets of the threads' rings
  *     64 KiB      definitions: names, domains, styles, counters; append-only
- *     8 MiB …     segments: one per thread, a page of control and live stack, then the slots
+ *     8 MiB …     segments: one per thread, 4096 bytes of control and live stack, then the slots.
+ *                 Each begins at a multiple of 64 KiB, the largest page of Linux (aarch64)
  *
  * The file is sparse. The program allocates pages before it touches them, so that a full tmpfs
  * causes a counted drop and never a SIGBUS. The recorder trusts nothing: it checks each offset,
@@ -38,6 +39,7 @@ enum {
     SS_RING_DEFINITIONS_BYTES = 4 << 20,
     SS_RING_DEFINITIONS_CHUNK_BYTES = 65536, /* allocated at a time */
     SS_RING_SEGMENTS_AT = 8 << 20,
+    SS_RING_SEGMENTS_ALIGN = 65536,
 
     SS_RING_MIN_SLOTS_LOG2 = 6,
     SS_RING_MAX_SLOTS_LOG2 = 24,
@@ -88,11 +90,11 @@ enum ss_ring_mode {
 
 /* The current value of a fact about the program, for a recorder that attaches later. `key` is
  * written once and publishes the rest; `type`, which is NONE during an update, publishes a new
- * value. */
+ * value and counts it. */
 struct ss_ring_fact {
     _Atomic uint64_t value;
     _Atomic uint32_t key;  /* a name; 0: free, like all entries after it */
-    _Atomic uint32_t type; /* enum ss_ring_value */
+    _Atomic uint32_t type; /* changes << 8 | enum ss_ring_value */
 };
 
 /* --- windows on demand ------------------------------------------------------------------------
@@ -186,9 +188,10 @@ typedef _Atomic uint64_t ss_ring_directory_entry;
 /* --- segment --------------------------------------------------------------------------------- */
 
 enum ss_ring_thread_state {
-    SS_RING_FREE,  /* set by the recorder when a closed ring is drained */
-    SS_RING_OPEN,  /* set by the program */
-    SS_RING_CLOSED /* set by the program: the thread has ended */
+    SS_RING_FREE,   /* set by the recorder when a closed ring is drained */
+    SS_RING_OPEN,   /* set by the program */
+    SS_RING_CLOSED, /* set by the program: the thread has ended */
+    SS_RING_CLAIMED /* set by the program: from FREE; its next owner is not known yet */
 };
 
 /* An open range, for the sampler. */

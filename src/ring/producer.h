@@ -7,6 +7,10 @@
  * any instruction: one instruction reserves slots (fetch and add, which no signal splits), and the
  * lap identifies slots that are reserved but not written yet (layout.h). A producer of zeros has no
  * room: memory that is wiped on fork is in this state.
+ *
+ * Also the program's side of the protocols of the header: owners of rings, windows, facts. Their
+ * orders hold on every processor: tests/memory_order/ checks them. SS_RING_PORTABLE, for that
+ * check: without instructions of one processor.
  */
 #ifndef SS_RING_PRODUCER_H
 #define SS_RING_PRODUCER_H
@@ -34,7 +38,7 @@ struct ss_ring_producer {
 /* NOLINTNEXTLINE(readability-non-const-parameter): the instruction writes there */
 static inline uint64_t ss_ring_advance(uint64_t *counter, uint64_t amount)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SS_RING_PORTABLE)
     __asm__ volatile("xaddq %0, %1" : "+r"(amount), "+m"(*counter) : : "cc");
     return amount;
 #else
@@ -60,7 +64,7 @@ void ss_ring_producer_begin(struct ss_ring_producer *producer, enum ss_ring_mode
 /* NOLINTNEXTLINE(readability-non-const-parameter): the instruction writes there */
 static inline bool ss_ring_exchange(uint64_t *counter, uint64_t from, uint64_t to)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SS_RING_PORTABLE)
     bool done;
     __asm__ volatile("cmpxchgq %3, %1"
                      : "=@cce"(done), "+m"(*counter), "+a"(from)
@@ -119,8 +123,10 @@ static inline void ss_ring_put(struct ss_ring_producer *producer, uint64_t at, u
                                uint64_t word1)
 {
     struct ss_ring_slot *slot = &producer->slots[at & producer->mask];
-    atomic_store_explicit(&slot->word0, word0, memory_order_relaxed);
-    /* Pairs with the acquire in load_slot (consumer.c): with this lap the slot is complete. */
+    /* Both pair with the acquires in load_slot (consumer.c). Who finds this word has the heads that
+     * were published before it, and so knows that the slot's old record is gone. */
+    atomic_store_explicit(&slot->word0, word0, memory_order_release);
+    /* With this lap the slot is complete. */
     atomic_store_explicit(&slot->word1, word1 | ss_ring_lap_bits(at, producer->slots_log2),
                           memory_order_release);
 }
@@ -164,6 +170,65 @@ static inline bool ss_ring_write_more(struct ss_ring_producer *producer, uint64_
     ss_ring_publish_counter(&producer->thread->continuation_slots, &producer->continuation_slots);
     ss_ring_publish(producer);
     return true;
+}
+
+/* --- owners of rings -------------------------------------------------------------------------- */
+
+/* Takes a ring that the recorder has drained. false: it is not free. Pairs with the release in
+ * ss_ring_consumer_release. */
+static inline bool ss_ring_claim(struct ss_ring_thread *thread)
+{
+    uint32_t wanted = SS_RING_FREE;
+    return atomic_compare_exchange_strong_explicit(&thread->state, &wanted, SS_RING_CLAIMED,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+/* Of a ring that is new or claimed. */
+static inline void ss_ring_own(struct ss_ring_thread *thread, int32_t tid)
+{
+    atomic_store_explicit(&thread->phase, 0, memory_order_relaxed);
+    atomic_store_explicit(&thread->tid, tid, memory_order_relaxed);
+    atomic_fetch_add_explicit(&thread->owner, 1, memory_order_relaxed);
+    /* Pairs with the acquire in ss_ring_consumer_refresh. */
+    atomic_store_explicit(&thread->state, SS_RING_OPEN, memory_order_release);
+}
+
+/* The thread has ended. */
+static inline void ss_ring_disown(struct ss_ring_thread *thread)
+{
+    atomic_store_explicit(&thread->state, SS_RING_CLOSED, memory_order_release);
+}
+
+/* --- state of the process ---------------------------------------------------------------------
+ * A new step: ss_ring_leave_window, ss_ring_set_step, ss_ring_enter_window, with the window of that
+ * step (0: none). Pair with ss_ring_read_step: no reader finds a step in the window of another. */
+
+static inline void ss_ring_leave_window(struct ss_ring_header *header, uint32_t next)
+{
+    if (atomic_load_explicit(&header->window, memory_order_relaxed) != next) {
+        atomic_store_explicit(&header->window, 0, memory_order_relaxed);
+    }
+}
+
+static inline void ss_ring_set_step(struct ss_ring_header *header, int64_t step)
+{
+    atomic_store_explicit(&header->step, step, memory_order_release);
+}
+
+static inline void ss_ring_enter_window(struct ss_ring_header *header, uint32_t window)
+{
+    atomic_store_explicit(&header->window, window, memory_order_release);
+}
+
+/* Pairs with ss_ring_read_fact. */
+static inline void ss_ring_write_fact(struct ss_ring_fact *fact, uint32_t key,
+                                      enum ss_ring_value type, uint64_t value)
+{
+    uint32_t changes = atomic_load_explicit(&fact->type, memory_order_relaxed) >> 8;
+    atomic_store_explicit(&fact->type, changes << 8 | SS_RING_VALUE_NONE, memory_order_relaxed);
+    atomic_store_explicit(&fact->value, value, memory_order_release);
+    atomic_store_explicit(&fact->type, (changes + 1) << 8 | type, memory_order_release);
+    atomic_store_explicit(&fact->key, key, memory_order_release);
 }
 
 /* --- live stack ------------------------------------------------------------------------------ */

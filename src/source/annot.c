@@ -19,16 +19,11 @@ static const uint64_t unfinished_timeout_ns = 1000000000;
 static bool read_fact(struct ss_annot *annot, const struct ss_ring_fact *fact,
                       struct ss_annot_event *event)
 {
-    uint32_t type = atomic_load_explicit(&fact->type, memory_order_acquire);
-    uint64_t value = atomic_load_explicit(&fact->value, memory_order_relaxed);
-    atomic_thread_fence(memory_order_acquire);
-    bool is_whole = type == atomic_load_explicit(&fact->type, memory_order_relaxed) &&
-                    type > SS_RING_VALUE_NONE && type < SS_RING_VALUE_FLOW;
+    event->value_type = ss_ring_read_fact(fact, &event->value);
     event->name = atomic_load_explicit(&fact->key, memory_order_relaxed);
-    event->value_type = (enum ss_ring_value)type;
-    event->value = value;
-    return is_whole && event->name < annot->names.count &&
-           (type != SS_RING_VALUE_NAME || value < annot->names.count);
+    return event->value_type != SS_RING_VALUE_NONE && event->value_type != SS_RING_VALUE_FLOW &&
+           event->name < annot->names.count &&
+           (event->value_type != SS_RING_VALUE_NAME || event->value < annot->names.count);
 }
 
 /* Waits for the first ring, because the names come with it. */
@@ -137,8 +132,9 @@ static uint32_t drain(struct ss_annot *annot, bool is_final, uint64_t until_ns)
     for (uint32_t n = 0; n < annot->lanes.count; n++) {
         uint32_t i = (first + n) % (uint32_t)annot->lanes.count;
         struct ss_ring_lane *ring = &annot->ring.lanes.data[i];
-        /* A free ring is drained; newer records belong to a thread that is not attached yet. */
-        if (ring->thread == NULL || (ring->state == SS_RING_FREE && !is_final)) {
+        /* A ring without an owner is drained; newer records belong to a thread that is not attached
+         * yet. */
+        if (ring->thread == NULL || (!ss_ring_lane_is_owned(ring) && !is_final)) {
             continue;
         }
         uint32_t filled = fill_percent(ring);
@@ -226,13 +222,7 @@ void ss_annot_publish_room(struct ss_annot *annot, uint64_t room_bytes)
 void ss_annot_post_demand(struct ss_annot *annot, uint32_t slot, uint32_t number, int64_t first,
                           int64_t last)
 {
-    struct ss_ring_header *header = annot->ring.header;
-    struct ss_ring_demand *demand = &header->demands[slot];
-    atomic_store_explicit(&demand->first, first, memory_order_relaxed);
-    atomic_store_explicit(&demand->last, last, memory_order_relaxed);
-    /* Pairs with the acquires in ss_demands_read (annot/demands.c). */
-    atomic_store_explicit(&demand->number, number, memory_order_release);
-    atomic_fetch_add_explicit(&header->demand_count, 1, memory_order_release);
+    ss_ring_post_demand(annot->ring.header, slot, number, first, last);
 }
 
 void ss_annot_confine(struct ss_annot *annot)
