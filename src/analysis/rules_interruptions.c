@@ -69,6 +69,24 @@ static void name_stalls(const struct ss_training_facts *facts, struct ss_finding
     }
 }
 
+/* A policy that acts in its environment, or a test. */
+static void name_rollouts(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_training_period *period = &facts->period;
+    struct ss_strview phase = ss_step_phase_text(facts->model, period->phase);
+    bool is_inference = ss_strview_equal(phase, ss_strview_of(ss_phase_inference));
+    uint64_t inference_ns = is_inference ? period->each_ns : period->inference_ns;
+    if (inference_ns > 0 &&
+        ss_is_percent_of(inference_ns, period->each_ns, SS_LIMIT_STALLS_INFERENCE_PERCENT)) {
+        finding->headline = "goes into periodic slow steps, in which the model runs without a "
+                            "backward";
+        finding->fix =
+            "a rollout: step several environments at once, act on batches, or collect in "
+            "other processes; a test: do it less often or on less data";
+        ss_finding_add(finding, "the model in each", SS_EVIDENCE_NS, (double)inference_ns);
+    }
+}
+
 bool ss_rule_periodic_stalls(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_training_period *period = &facts->period;
@@ -84,13 +102,16 @@ bool ss_rule_periodic_stalls(const struct ss_training_facts *facts, struct ss_fi
     if (ss_strview_equal(phase, ss_strview_of(ss_phase_data))) {
         finding->headline = "waits for data that comes late again and again";
     }
-    ss_finding_set_spread_cost(facts, finding, period->more_ns);
+    ss_finding_set_spread_cost(facts, finding,
+                               period->more_ns + period->inference_ns / period->every);
     finding->interrupts = true;
     ss_finding_set_line(finding, &period->phase->line, "that phase");
     name_stalls(facts, finding);
     ss_finding_add(finding, "a slow step every", SS_EVIDENCE_COUNT, (double)period->every);
     ss_finding_add(finding, "slow steps", SS_EVIDENCE_COUNT, (double)period->slow);
-    ss_finding_add(finding, "each longer by", SS_EVIDENCE_NS, (double)period->each_ns);
+    ss_finding_add(finding, "each longer by", SS_EVIDENCE_NS,
+                   (double)(period->each_ns + period->inference_ns));
+    name_rollouts(facts, finding);
     return true;
 }
 

@@ -65,6 +65,7 @@ struct ss_training_period {
     uint64_t every, slow;              /* steps */
     uint64_t more_ns;                  /* per step of all but warm-up */
     uint64_t each_ns;                  /* per slow step */
+    uint64_t inference_ns; /* per slow step, beside `phase`; 0: as much in other steps */
 };
 
 /* Samples of a data set that take much longer than the others, by the ranges "sample" that the

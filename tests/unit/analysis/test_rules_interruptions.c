@@ -259,6 +259,34 @@ static void periodic_stalls_are_named_by_what_they_do(void **state)
     end(&made);
 }
 
+/* A policy acts in its environment between updates: the time of both is lost, and what helps is no
+ * less of it. */
+static void periodic_stalls_may_be_rollouts(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = stalling(10, 180000, NULL);
+    shape.acts_us = 20000;
+    make(&made, &shape);
+    const struct ss_finding *finding = only_finding(&made.diagnosis, "periodic-stalls");
+    check_cost(finding, 20000, 20000, 16.6667); /* 4 × (180 + 20) / 40, of 120 ms */
+    check_evidence(finding, "each longer by", 200e6);
+    check_evidence(finding, "the model in each", 20e6);
+    assert_non_null(strstr(finding->headline, "the model runs without a backward"));
+    assert_non_null(strstr(finding->fix, "step several environments at once"));
+    end(&made);
+    shape.acts_us = 17999; /* less than a tenth */
+    make(&made, &shape);
+    finding = only_finding(&made.diagnosis, "periodic-stalls");
+    assert_string_equal(finding->headline, finding->rule->headline);
+    end(&made);
+    shape = stalling(10, 200000, "inference"); /* nothing else in those steps */
+    make(&made, &shape);
+    finding = only_finding(&made.diagnosis, "periodic-stalls");
+    check_evidence(finding, "the model in each", 200e6);
+    end(&made);
+}
+
 static void rule_periodic_stalls_just_does_not_fire(void **state)
 {
     (void)state;
@@ -572,6 +600,7 @@ int main(void)
         cmocka_unit_test(rule_periodic_stalls_fires),
         cmocka_unit_test(rule_periodic_stalls_just_does_not_fire),
         cmocka_unit_test(periodic_stalls_are_named_by_what_they_do),
+        cmocka_unit_test(periodic_stalls_may_be_rollouts),
         cmocka_unit_test(periodic_stalls_are_regular),
         cmocka_unit_test(periodic_stalls_are_not_elsewhere),
         cmocka_unit_test(rule_periodic_stalls_beside_a_larger_one),

@@ -314,6 +314,9 @@ static inline struct step_times put_phases(struct made *made, const struct shape
     bool is_marked = number < 64 && (shape->stall_in >> number & 1) != 0;
     if (is_marked || is_nth(shape->stall_each, number, shape->stall_each - 1)) {
         put_stall(made, shape, &at_ns);
+        if (shape->acts_us > 0) {
+            put_phase(made, "inference", &at_ns, shape->acts_us);
+        }
     }
     times.end_ns = at_ns;
     return times;

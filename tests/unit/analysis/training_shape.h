@@ -61,6 +61,7 @@ struct shape {
     uint64_t stall_in;                                            /* also, bit by bit, in these */
     uint64_t stall_us;
     const char *stall_phase;                    /* NULL: in none */
+    uint64_t acts_us;                           /* in the phase inference, in the same steps */
     uint64_t workers_asleep, workers_computing; /* samples */
     int64_t anomaly;
     uint64_t tracebacks; /* samples */
