@@ -224,10 +224,14 @@ static uint64_t our_time(uint64_t theirs)
     return ss_cupti_clock_convert(&writer.clock, theirs);
 }
 
+/* A duration stays as it is: over a second, two clocks differ by less than two readings of them. */
 static void to_our_clock(uint64_t *begin_ns, uint64_t *end_ns)
 {
-    *begin_ns = our_time(*begin_ns);
-    *end_ns = our_time(*end_ns);
+    static const uint64_t second_ns = 1000000000;
+    uint64_t begin = *begin_ns, end = *end_ns;
+    bool is_short = begin != 0 && end >= begin && end - begin < second_ns;
+    *begin_ns = our_time(begin);
+    *end_ns = is_short ? *begin_ns + (end - begin) : our_time(end);
 }
 
 /* Sets the texts and the times. false: it is left out. Long: one case for each kind of message. */
