@@ -216,7 +216,7 @@ def test_ranks_that_are_further_or_killed_are_named(stepscope, python, package, 
         answer = job.trigger("--steps", "150000:150001", status=1)
         assert states(answer) == [(0, "armed"), (1, "armed"), (2, "too late"), (3, "too late")]
         assert [rank["step"] // 100000 for rank in answer["ranks"]] == [0, 1, 2, 3]
-        ahead = job.trigger("--steps", "+5")
+        ahead = job.trigger("--steps", "+1000")  # of 50 ms: a busy machine is asked long before
         assert states(ahead) == [(rank, "armed") for rank in range(4)]
         assert ahead["first_step"] > 300000
         waiting = job.start("--steps", "900000")
