@@ -132,8 +132,10 @@ void ss_help_overview(int stream_fd)
     for (int i = 0; ss_commands[i] != NULL; i++) {
         fprintf(out, "  %-12s%s\n", ss_commands[i]->name, ss_commands[i]->summary);
     }
-    fprintf(out, "\n\"stepscope COMMAND --help\" describes one command; \"stepscope --version\" "
-                 "prints the version.\n");
+    fprintf(out,
+            "\n\"stepscope nsys\", \"ncu\" and \"py-spy\" take the command lines of those tools.\n"
+            "\"stepscope COMMAND --help\" describes one command; \"stepscope --version\" "
+            "prints the version.\n");
     fflush(out);
 }
 

@@ -10,10 +10,11 @@
 #include "cli/command.h"
 #include "cli/command_help.h"
 #include "cli/suggestion.h"
+#include "cli/translation.h"
 #include "platform/descriptors.h"
 #include "view/text_cell.h"
 
-enum { MAX_NAME_BYTES = 1024 };
+enum { MAX_NAME_BYTES = 1024, MAX_LINE_BYTES = 1 << 20, MAX_TABLE_BYTES = 1 << 18 };
 
 /* Exact names first, then a prefix that only one command has ("rec"). */
 static const struct ss_command *find_command(const char *name)
@@ -76,6 +77,53 @@ static int fail_unknown_command(const char *name)
     return ss_status_exit_code(SS_E_USAGE);
 }
 
+static int run_command(const struct ss_command *command, int argc, char **argv)
+{
+    struct ss_arguments arguments;
+    int status = ss_arguments_parse(command, argc, argv, &arguments);
+    if (status < 0) {
+        status = command->run(&arguments);
+    }
+    ss_arguments_fini(&arguments);
+    return status;
+}
+
+static int print_translations(const char *tool)
+{
+    struct ss_strbuf table;
+    ss_strbuf_init(&table, MAX_TABLE_BYTES);
+    ss_translation_append_table(&table, tool);
+    fwrite(table.data + 1, 1, table.length - 1, ss_stdout()); /* without the first empty line */
+    ss_strbuf_fini(&table);
+    return 0;
+}
+
+/* "nsys profile …": says what that is here, and runs it. */
+static int run_translated(char **argv)
+{
+    struct ss_translation translation;
+    struct ss_error err = {0};
+    struct ss_strbuf line;
+    ss_strbuf_init(&line, MAX_LINE_BYTES);
+    enum ss_status status = ss_translate(argv, &translation, &err);
+    int exit_status = ss_status_exit_code(status);
+    if (status == SS_OK) {
+        ss_translation_append_line(&translation, &line);
+        fprintf(ss_stderr(), "%s\n%s", line.data, translation.remarks.data);
+        exit_status = run_command(find_command(translation.words.data[0]),
+                                  (int)translation.words.count, translation.words.data);
+    } else {
+        struct ss_strbuf clean;
+        ss_strbuf_init(&clean, MAX_LINE_BYTES);
+        ss_text_append_clean(&clean, ss_strview_of(err.message));
+        fprintf(ss_stderr(), "stepscope %s: %s\n", argv[0], clean.data);
+        ss_strbuf_fini(&clean);
+    }
+    ss_strbuf_fini(&line);
+    ss_translation_fini(&translation);
+    return exit_status;
+}
+
 int ss_command_line_run(int argc, char **argv)
 {
     ss_descriptors_reserve();
@@ -91,15 +139,11 @@ int ss_command_line_run(int argc, char **argv)
         ss_help_overview(STDOUT_FILENO);
         return 0;
     }
+    if (ss_translation_has(argv[1])) {
+        bool wants_help = argc == 2 || strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0;
+        return wants_help ? print_translations(argv[1]) : run_translated(argv + 1);
+    }
     const struct ss_command *command = find_command(argv[1]);
-    if (command == NULL) {
-        return fail_unknown_command(argv[1]);
-    }
-    struct ss_arguments arguments;
-    int status = ss_arguments_parse(command, argc - 1, argv + 1, &arguments);
-    if (status < 0) {
-        status = command->run(&arguments);
-    }
-    ss_arguments_fini(&arguments);
-    return status;
+    return command == NULL ? fail_unknown_command(argv[1])
+                           : run_command(command, argc - 1, argv + 1);
 }
