@@ -7,111 +7,21 @@
 
 #include "base/alloc.h"
 #include "cli/suggestion.h"
+#include "cli/translation_inside.h"
 
 enum { MOST_REMARKS_BYTES = 1 << 16, MOST_NAME_BYTES = 64, MOST_GIVEN = 256 };
-
-/* --- the tables ------------------------------------------------------------------------------- */
-
-enum mode_id {
-#define SS_MODE(id, tool, word, command, instead) MODE_##id,
-#define SS_PROGRAM_MODE SS_MODE
-#define SS_ROW(...)
-#define SS_WORD(...)
-#define SS_ABSENT(...)
-#include "cli/translation.def"
-#undef SS_MODE
-#undef SS_PROGRAM_MODE
-    MODES
-};
-
-struct mode {
-    const char *id, *tool, *word, *command, *instead;
-    bool has_program;
-};
-
-static const struct mode modes[] = {
-#define SS_MODE(id, tool, word, command, instead) {#id, tool, word, command, instead, false},
-#define SS_PROGRAM_MODE(id, tool, word, command, instead) {#id, tool, word, command, instead, true},
-#include "cli/translation.def"
-#undef SS_MODE
-#undef SS_PROGRAM_MODE
-};
-#undef SS_ROW
-
-enum argument { NONE, VALUE, BOOL };
-
-enum action {
-    GIVE,
-    IF_TRUE,
-    IF_FALSE,
-    ALWAYS,
-    REMARK,
-    INSTEAD,
-    ONE_OF,
-    SOME_OF,
-    SETS,
-    OUTPUT,
-    KERNEL,
-    ENVIRONMENT
-};
-
-struct row {
-    enum mode_id mode;
-    const char *name;
-    char letter;
-    enum argument argument;
-    enum action action;
-    const char *text;
-};
-
-#define SS_MODE(...)
-#define SS_PROGRAM_MODE(...)
-static const struct row rows[] = {
-#define SS_ROW(mode, name, letter, argument, action, text)                                         \
-    {MODE_##mode, name, letter, argument, action, text},
-#include "cli/translation.def"
-#undef SS_ROW
-};
-#define SS_ROW(...)
-#undef SS_WORD
-
-struct word_row {
-    enum mode_id mode;
-    const char *name, *word;
-    enum action action;
-    const char *text;
-};
-
-static const struct word_row word_rows[] = {
-#define SS_WORD(mode, name, word, action, text) {MODE_##mode, name, word, action, text},
-#include "cli/translation.def"
-#undef SS_WORD
-};
-#define SS_WORD(...)
-#undef SS_ABSENT
-
-struct absent_row {
-    enum mode_id mode;
-    const char *name, *word, *text;
-};
-
-static const struct absent_row absent_rows[] = {
-#define SS_ABSENT(mode, name, word, text) {MODE_##mode, name, word, text},
-#include "cli/translation.def"
-#undef SS_ABSENT
-};
 
 #define COUNT_OF(table) (sizeof(table) / sizeof *(table))
 
 /* --- what is given ---------------------------------------------------------------------------- */
 
 struct given {
-    const struct row *row;
+    const struct ss_translation_row *row;
     const char *value;
 };
 
 struct parse {
-    enum mode_id mode;
+    enum ss_translated_mode mode;
     struct ss_translation *to;
     struct given given[MOST_GIVEN];
     size_t given_count;
@@ -227,15 +137,15 @@ static void give_environment(struct parse *parse, const char *value)
     }
 }
 
-static enum ss_status fail_word(struct parse *parse, const struct row *row, const char *word,
-                                size_t length)
+static enum ss_status fail_word(struct parse *parse, const struct ss_translation_row *row,
+                                const char *word, size_t length)
 {
     struct ss_suggestion meant = {0};
     char text[MOST_NAME_BYTES];
     snprintf(text, sizeof text, "%.*s", (int)length, word);
     meant.word = text;
-    for (size_t i = 0; i < COUNT_OF(word_rows); i++) {
-        const struct word_row *known = &word_rows[i];
+    for (size_t i = 0; i < ss_translation_word_count; i++) {
+        const struct ss_translation_word *known = &ss_translation_words[i];
         if (known->mode == parse->mode && known->word != NULL &&
             strcmp(known->name, row->name) == 0) {
             ss_suggestion_offer(&meant, known->word);
@@ -246,7 +156,7 @@ static enum ss_status fail_word(struct parse *parse, const struct row *row, cons
                    meant.name != NULL ? meant.name : "", meant.name != NULL ? "\"?" : "");
 }
 
-static enum ss_status apply(struct parse *parse, enum action action, const char *name,
+static enum ss_status apply(struct parse *parse, enum ss_translated_action action, const char *name,
                             const char *text, const char *value)
 {
     switch (action) {
@@ -273,11 +183,11 @@ static enum ss_status apply(struct parse *parse, enum action action, const char 
     return SS_OK;
 }
 
-static enum ss_status apply_word(struct parse *parse, const struct row *row, const char *word,
-                                 size_t length)
+static enum ss_status apply_word(struct parse *parse, const struct ss_translation_row *row,
+                                 const char *word, size_t length)
 {
-    for (size_t i = 0; i < COUNT_OF(word_rows); i++) {
-        const struct word_row *known = &word_rows[i];
+    for (size_t i = 0; i < ss_translation_word_count; i++) {
+        const struct ss_translation_word *known = &ss_translation_words[i];
         if (known->mode == parse->mode && strcmp(known->name, row->name) == 0 &&
             (known->word == NULL ||
              (strlen(known->word) == length && memcmp(known->word, word, length) == 0))) {
@@ -287,7 +197,8 @@ static enum ss_status apply_word(struct parse *parse, const struct row *row, con
     return fail_word(parse, row, word, length);
 }
 
-static enum ss_status apply_words(struct parse *parse, const struct row *row, const char *value)
+static enum ss_status apply_words(struct parse *parse, const struct ss_translation_row *row,
+                                  const char *value)
 {
     while (true) {
         size_t length = strcspn(value, ",");
@@ -299,7 +210,8 @@ static enum ss_status apply_words(struct parse *parse, const struct row *row, co
     }
 }
 
-static enum ss_status apply_bool(struct parse *parse, const struct row *row, const char *value)
+static enum ss_status apply_bool(struct parse *parse, const struct ss_translation_row *row,
+                                 const char *value)
 {
     bool is_true = strcmp(value, "true") == 0;
     if (!is_true && strcmp(value, "false") != 0) {
@@ -312,7 +224,8 @@ static enum ss_status apply_bool(struct parse *parse, const struct row *row, con
     return SS_OK;
 }
 
-static enum ss_status apply_row(struct parse *parse, const struct row *row, const char *value)
+static enum ss_status apply_row(struct parse *parse, const struct ss_translation_row *row,
+                                const char *value)
 {
     for (size_t i = 0; i < parse->given_count; i++) {
         if (parse->given[i].row == row && row->action == ONE_OF) {
@@ -335,22 +248,23 @@ static enum ss_status apply_row(struct parse *parse, const struct row *row, cons
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-static const struct row *find_name(enum mode_id mode, const char *name, size_t length)
+static const struct ss_translation_row *find_name(enum ss_translated_mode mode, const char *name,
+                                                  size_t length)
 {
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (rows[i].mode == mode && strlen(rows[i].name) == length &&
-            memcmp(rows[i].name, name, length) == 0) {
-            return &rows[i];
+    for (size_t i = 0; i < ss_translation_row_count; i++) {
+        if (ss_translation_rows[i].mode == mode && strlen(ss_translation_rows[i].name) == length &&
+            memcmp(ss_translation_rows[i].name, name, length) == 0) {
+            return &ss_translation_rows[i];
         }
     }
     return NULL;
 }
 
-static const struct row *find_letter(enum mode_id mode, char letter)
+static const struct ss_translation_row *find_letter(enum ss_translated_mode mode, char letter)
 {
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (rows[i].mode == mode && rows[i].letter == letter) {
-            return &rows[i];
+    for (size_t i = 0; i < ss_translation_row_count; i++) {
+        if (ss_translation_rows[i].mode == mode && ss_translation_rows[i].letter == letter) {
+            return &ss_translation_rows[i];
         }
     }
     return NULL;
@@ -362,9 +276,9 @@ static enum ss_status fail_option(struct parse *parse, const char *word)
     char name[MOST_NAME_BYTES];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     meant.word = name + (strncmp(name, "--", 2) == 0 ? 2 : 0);
-    for (size_t i = 0; i < COUNT_OF(rows) && meant.word != name; i++) {
-        if (rows[i].mode == parse->mode) {
-            ss_suggestion_offer(&meant, rows[i].name);
+    for (size_t i = 0; i < ss_translation_row_count && meant.word != name; i++) {
+        if (ss_translation_rows[i].mode == parse->mode) {
+            ss_suggestion_offer(&meant, ss_translation_rows[i].name);
         }
     }
     return ss_fail(parse->err, SS_E_USAGE, "%s has no translation%s%s%s", name,
@@ -386,8 +300,8 @@ static const char *value_of(char *const **words, const char *attached)
     return **words;
 }
 
-static enum ss_status take(struct parse *parse, const struct row *row, char *const **words,
-                           const char *attached)
+static enum ss_status take(struct parse *parse, const struct ss_translation_row *row,
+                           char *const **words, const char *attached)
 {
     const char *value = row->argument == NONE ? "" : value_of(words, attached);
     if (value == NULL) {
@@ -400,7 +314,7 @@ static enum ss_status take_long(struct parse *parse, char *const **words)
 {
     const char *name = **words + 2;
     size_t length = strcspn(name, "=");
-    const struct row *row = find_name(parse->mode, name, length);
+    const struct ss_translation_row *row = find_name(parse->mode, name, length);
     bool has_value = name[length] == '=';
     if (row == NULL) {
         return fail_option(parse, **words);
@@ -416,7 +330,7 @@ static enum ss_status take_letters(struct parse *parse, char *const **words)
 {
     const char *word = **words;
     for (const char *at = word + 1; *at != '\0'; at++) {
-        const struct row *row = find_letter(parse->mode, *at);
+        const struct ss_translation_row *row = find_letter(parse->mode, *at);
         if (row == NULL) {
             return fail_option(parse, word);
         }
@@ -430,7 +344,7 @@ static enum ss_status take_letters(struct parse *parse, char *const **words)
 
 static enum ss_status parse_words(struct parse *parse, char *const *words)
 {
-    bool has_program = modes[parse->mode].has_program;
+    bool has_program = ss_translation_modes[parse->mode].has_program;
     for (; *words != NULL; words++) {
         const char *word = *words;
         if (strcmp(word, "--") == 0) {
@@ -455,7 +369,8 @@ static enum ss_status parse_words(struct parse *parse, char *const *words)
     return SS_OK;
 }
 
-static bool was_given(const struct parse *parse, const struct absent_row *absent, bool *has_word)
+static bool was_given(const struct parse *parse, const struct ss_translation_absent *absent,
+                      bool *has_word)
 {
     bool found = false;
     *has_word = false;
@@ -476,8 +391,8 @@ static bool was_given(const struct parse *parse, const struct absent_row *absent
 
 static void add_absent(struct parse *parse)
 {
-    for (size_t i = 0; i < COUNT_OF(absent_rows); i++) {
-        const struct absent_row *absent = &absent_rows[i];
+    for (size_t i = 0; i < ss_translation_absent_count; i++) {
+        const struct ss_translation_absent *absent = &ss_translation_absents[i];
         bool has_word, is_given;
         if (absent->mode != parse->mode) {
             continue;
@@ -526,23 +441,24 @@ static void parse_fini(struct parse *parse)
     ss_vec_fini(&parse->inputs);
 }
 
-static enum mode_id find_mode(const char *id)
+static enum ss_translated_mode find_mode(const char *id)
 {
     int mode = 0;
-    while (strcmp(modes[mode].id, id) != 0) {
+    while (strcmp(ss_translation_modes[mode].id, id) != 0) {
         mode++;
     }
-    return (enum mode_id)mode;
+    return (enum ss_translated_mode)mode;
 }
 
 /* `words`: after the subcommand. */
-static enum ss_status translate_as(enum mode_id mode, char *const *words, struct ss_translation *to,
-                                   struct ss_error *err)
+static enum ss_status translate_as(enum ss_translated_mode mode, char *const *words,
+                                   struct ss_translation *to, struct ss_error *err)
 {
     struct parse parse = {.mode = mode, .to = to, .rest = words, .err = err};
-    push_word(to, modes[mode].command, strlen(modes[mode].command));
+    push_word(to, ss_translation_modes[mode].command, strlen(ss_translation_modes[mode].command));
     enum ss_status status = parse_words(&parse, words);
-    const struct row *last = parse.given_count > 0 ? parse.given[parse.given_count - 1].row : NULL;
+    const struct ss_translation_row *last =
+        parse.given_count > 0 ? parse.given[parse.given_count - 1].row : NULL;
     bool is_other = status == SS_OK && last != NULL && last->action == SETS;
     if (status == SS_OK && !is_other) {
         add_absent(&parse);
@@ -560,9 +476,11 @@ static enum ss_status fail_subcommand(const char *tool, const char *word, struct
 {
     struct ss_strbuf list;
     ss_strbuf_init(&list, 1024);
-    for (size_t i = 0; i < COUNT_OF(modes); i++) {
-        if (strcmp(modes[i].tool, tool) == 0 && modes[i].command != NULL) {
-            ss_strbuf_append_format(&list, "%s%s", list.length > 0 ? ", " : "", modes[i].word);
+    for (size_t i = 0; i < SS_TRANSLATED_MODES; i++) {
+        if (strcmp(ss_translation_modes[i].tool, tool) == 0 &&
+            ss_translation_modes[i].command != NULL) {
+            ss_strbuf_append_format(&list, "%s%s", list.length > 0 ? ", " : "",
+                                    ss_translation_modes[i].word);
         }
     }
     enum ss_status status =
@@ -575,8 +493,8 @@ static enum ss_status fail_subcommand(const char *tool, const char *word, struct
 
 bool ss_translation_has(const char *tool)
 {
-    for (size_t i = 0; i < COUNT_OF(modes); i++) {
-        if (strcmp(modes[i].tool, tool) == 0) {
+    for (size_t i = 0; i < SS_TRANSLATED_MODES; i++) {
+        if (strcmp(ss_translation_modes[i].tool, tool) == 0) {
             return true;
         }
     }
@@ -588,8 +506,8 @@ enum ss_status ss_translate(char *const *words, struct ss_translation *translati
 {
     *translation = (struct ss_translation){0};
     ss_strbuf_init(&translation->remarks, MOST_REMARKS_BYTES);
-    for (size_t i = 0; i < COUNT_OF(modes); i++) {
-        const struct mode *mode = &modes[i];
+    for (size_t i = 0; i < SS_TRANSLATED_MODES; i++) {
+        const struct ss_translation_mode *mode = &ss_translation_modes[i];
         if (strcmp(mode->tool, words[0]) != 0) {
             continue;
         }
@@ -602,7 +520,7 @@ enum ss_status ss_translate(char *const *words, struct ss_translation *translati
                            mode->instead);
         }
         enum ss_status status =
-            translate_as((enum mode_id)i, words + 1 + has_word, translation, err);
+            translate_as((enum ss_translated_mode)i, words + 1 + has_word, translation, err);
         ss_vec_push(&translation->words, NULL);
         translation->words.count--;
         return status;
@@ -638,110 +556,5 @@ void ss_translation_append_line(const struct ss_translation *translation, struct
             }
         }
         ss_strbuf_append_char(out, '\'');
-    }
-}
-
-/* --- the table for people --------------------------------------------------------------------- */
-
-static void append_words(struct ss_strbuf *out, const char *text)
-{
-    size_t length = strcspn(text, "|");
-    if (length > 0) {
-        ss_strbuf_append_format(out, "`%.*s`", (int)length, text);
-    }
-    if (text[length] == '|') {
-        const char *remark = text + length + 1;
-        const char *colon = length == 0 ? strstr(remark, ": ") : NULL;
-        ss_strbuf_append_format(out, "%s%s", length > 0 ? "; " : "",
-                                colon != NULL ? colon + 2 : remark);
-    }
-}
-
-/* What `action` with `text` does, as a cell. */
-static void append_effect(struct ss_strbuf *out, enum action action, const char *text)
-{
-    const char *colon;
-    switch (action) {
-    case GIVE:
-        append_words(out, text);
-        break;
-    case IF_TRUE:
-    case IF_FALSE:
-        ss_strbuf_append_format(out, "%s: ", action == IF_TRUE ? "true" : "false");
-        append_words(out, text);
-        break;
-    case REMARK:
-        colon = strstr(text, ": ");
-        ss_strbuf_append_text(out, colon != NULL ? colon + 2 : text);
-        break;
-    case INSTEAD:
-        ss_strbuf_append_format(out, "refused; instead: %s", text);
-        break;
-    case OUTPUT:
-        ss_strbuf_append_text(out, "`--output NAME.pftrace`");
-        break;
-    case KERNEL:
-        ss_strbuf_append_text(out, "`--kernel REGEX`");
-        break;
-    case ENVIRONMENT:
-        ss_strbuf_append_text(out, "`env NAME=VALUE` before the program");
-        break;
-    case SETS:
-        ss_strbuf_append_text(out, "see below");
-        break;
-    default:
-        ss_strbuf_append_format(out, "always: %s", text);
-        break;
-    }
-}
-
-static void append_row_name(struct ss_strbuf *out, const struct row *row, const char *word)
-{
-    ss_strbuf_append_text(out, "| ");
-    if (row->letter != 0) {
-        ss_strbuf_append_format(out, "`-%c`, ", row->letter);
-    }
-    ss_strbuf_append_format(out, "`--%s%s%s` | ", row->name, word != NULL ? " " : "",
-                            word != NULL ? word : "");
-}
-
-static void append_row(struct ss_strbuf *out, const struct row *row)
-{
-    if (row->action != ONE_OF && row->action != SOME_OF) {
-        append_row_name(out, row, NULL);
-        append_effect(out, row->action, row->text);
-        ss_strbuf_append_text(out, " |\n");
-        return;
-    }
-    for (size_t i = 0; i < COUNT_OF(word_rows); i++) {
-        const struct word_row *word = &word_rows[i];
-        if (word->mode == row->mode && strcmp(word->name, row->name) == 0) {
-            append_row_name(out, row, word->word != NULL ? word->word : "…");
-            append_effect(out, word->action, word->text);
-            ss_strbuf_append_text(out, " |\n");
-        }
-    }
-}
-
-void ss_translation_append_table(struct ss_strbuf *out, const char *tool)
-{
-    for (size_t i = 0; i < COUNT_OF(modes); i++) {
-        const struct mode *mode = &modes[i];
-        if (strcmp(mode->tool, tool) != 0) {
-            continue;
-        }
-        ss_strbuf_append_format(out, "\n### `%s%s%s`\n\n", tool, mode->word != NULL ? " " : "",
-                                mode->word != NULL ? mode->word : "");
-        if (mode->command == NULL) {
-            ss_strbuf_append_format(out, "Refused; instead: %s.\n", mode->instead);
-            continue;
-        }
-        ss_strbuf_append_format(out, "Is `stepscope %s`.\n\n| Option | Here |\n|---|---|\n",
-                                mode->command);
-        for (size_t j = 0; j < COUNT_OF(rows); j++) {
-            if (rows[j].mode == (enum mode_id)i) {
-                append_row(out, &rows[j]);
-            }
-        }
     }
 }

@@ -34,5 +34,7 @@ void ss_translation_append_line(const struct ss_translation *translation, struct
 
 /* The table of a tool for people, in Markdown: their option, and ours. */
 void ss_translation_append_table(struct ss_strbuf *out, const char *tool);
+/* A section with the tables of all tools. */
+void ss_translation_append_tables(struct ss_strbuf *out);
 
 #endif

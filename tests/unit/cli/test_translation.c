@@ -172,10 +172,10 @@ static void test_py_spy(void **state)
 static void test_words_stay_one_word(void **state)
 {
     (void)state;
-    char *words[] = {"nsys", "profile", "-o", "a b|%s", "sh", "-c", "echo 'x'; ls", "", NULL};
+    const char *words[] = {"nsys", "profile", "-o", "a b|%s", "sh", "-c", "echo 'x'; ls", "", NULL};
     struct ss_translation translation;
     struct ss_strbuf line;
-    assert_int_equal(ss_translate(words, &translation, NULL), SS_OK);
+    assert_int_equal(ss_translate((char *const *)words, &translation, NULL), SS_OK);
     ss_strbuf_init(&line, 65536);
     ss_translation_append_line(&translation, &line);
     assert_string_equal(line.data, "stepscope record --output 'a b|%s.pftrace' -- sh -c 'echo "
@@ -291,7 +291,7 @@ static void test_the_table_for_people(void **state)
     ss_strbuf_init(&table, 1 << 18);
     ss_translation_append_table(&table, "nsys");
     assert_non_null(strstr(table.data, "### `nsys profile`\n\nIs `stepscope record`.\n"));
-    assert_non_null(strstr(table.data, "| `-d`, `--duration` | `--duration %s`; the program runs"));
+    assert_non_null(strstr(table.data, "| `-d`, `--duration` | `--duration …`; the program runs"));
     assert_non_null(strstr(table.data, "| `-t`, `--trace osrt` | calls of the C library"));
     assert_non_null(strstr(table.data, "| `-y`, `--delay` | refused; instead: `stepscope record"));
     assert_non_null(strstr(table.data, "### `nsys start`\n\nRefused; instead: `stepscope trigger"));
