@@ -167,7 +167,7 @@ typedef struct stepscope_sample {
 STEPSCOPE_API const char *stepscope_reader_version(void);
 
 /* `error` may be NULL. *reader is NULL after a failure. A truncated or damaged file that can be
- * read in part is no failure: see stepscope_reader_summary. */
+ * read in part is not a failure: see stepscope_reader_summary. */
 STEPSCOPE_API stepscope_status stepscope_reader_open(const char *path, stepscope_reader **reader,
                                                      stepscope_error *error);
 STEPSCOPE_API void stepscope_reader_close(stepscope_reader *reader); /* NULL is fine */

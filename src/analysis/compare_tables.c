@@ -90,7 +90,7 @@ static struct ss_compared_row *row_of(struct ss_table_comparison *comparison,
     return &comparison->rows.data[id - 1];
 }
 
-/* NAN: the cell is no number. */
+/* NAN: the cell is not a number. */
 static double number_of(const struct ss_cell *cell)
 {
     return cell->type == SS_CELL_INTEGER ? (double)cell->integer

@@ -14,7 +14,7 @@
 #include "base/shared_names.h"
 #include "base/strbuf.h"
 
-/* More is no environment of a program. */
+/* More is not an environment of a program. */
 enum { MOST_SETTINGS = 256, MOST_VALUES = 8, MAX_VALUE_BYTES = 1 << 12 };
 
 /* --- what always differs ---------------------------------------------------------------------- */

@@ -11,7 +11,7 @@ enum { PAIRS = SS_DRIFT_POINTS * (SS_DRIFT_POINTS - 1) / 2, LEAST_LEVEL = 5 };
 
 /* The correlation of what a fit leaves is too small by so much over n (in simulations). */
 static const double lost_lags = 9;
-/* Two levels that are so many mean absolute differences from them apart are no noise. */
+/* Two levels that are so many mean absolute differences from them apart are not noise. */
 static const double clear_jump = 8;
 /* Of the normal distribution: 97.5 % and 99.95 %. */
 static const double quantile_95 = 1.959964, quantile_999 = 3.290527;

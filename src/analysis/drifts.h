@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Drift over time, for each process with steps and each stage of its step (analysis/drift.h): the
- * whole step, what of it is no communication ("own": ranks that wait for a slower one have longer
+ * whole step, what of it is not communication ("own": ranks that wait for a slower one have longer
  * steps too, but no longer own time), and each phase. Steps outside the windows of a schedule
  * count, because their times are recorded as well; warm-up and cut steps do not. Pure; immutable
  * once built. Borrows the summary.

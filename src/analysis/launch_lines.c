@@ -54,7 +54,7 @@ enum rank {
     OWN_CODE
 };
 
-/* What torch.compile generated is no code of the user's. */
+/* What torch.compile generated is not the user's code. */
 static bool is_generated(struct ss_strview path)
 {
     static const char folder[] = "/torchinductor_";

@@ -3,7 +3,7 @@
  * How uncertain the mean of a series of steps is: the half width of its 95 % confidence interval.
  * Pure.
  *
- * The steps of a training are no independent draws: a slow neighbour, a warm cache or a queue of
+ * The steps of a training are not independent draws: a slow neighbour, a warm cache or a queue of
  * batches makes one step resemble the next. Tests that assume independence (Student's, Mann and
  * Whitney's) then find a difference between two equal trainings in a quarter of all cases, and in
  * half where the correlation is strong. So the error comes from the means of overlapping batches of

@@ -7,7 +7,7 @@
  * A phase's peak is the largest of the values at its edges, the values that the host's sampler read
  * in between, and the peak of the process (of the device allocator) where that peak changed in the
  * phase. So where a phase exceeds the peak of all phases before it, its peak is exact; else it is
- * the largest value seen. Values that are no valid number of bytes are left out.
+ * the largest value seen. Values that are not valid numbers of bytes are left out.
  */
 #ifndef SS_ANALYSIS_MEMORIES_H
 #define SS_ANALYSIS_MEMORIES_H

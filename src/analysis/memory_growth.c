@@ -55,7 +55,7 @@ static double kendall_tau(const struct points *points)
     return pairs > 0 ? rises / pairs : 0;
 }
 
-/* Memory must rise in each half as well as over all points: a single allocation is no growth. */
+/* Memory must rise in each half as well as over all points: a single allocation is not growth. */
 static bool is_steady(const struct points *points, double slope)
 {
     size_t half = points->count / 2;

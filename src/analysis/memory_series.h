@@ -11,7 +11,7 @@ struct ss_memory_series {
     size_t at, end;
 };
 
-/* NAN where the value is no valid number of bytes. */
+/* NAN where the value is not a valid number of bytes. */
 double ss_memory_bytes(const struct ss_model_value *value);
 /* The newest value in (from, to]; NAN: none. Times must not decrease between calls. */
 double ss_memory_value_in(struct ss_memory_series *series, uint64_t from_ns, uint64_t to_ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The arguments of an operator as profilers record them: shapes, types and plain values, each a
- * JSON list with one entry per argument. Any text may be passed: what is no such list is unknown.
- * Pure; owned by the caller, views are borrowed.
+ * JSON list with one entry per argument. Any text may be passed: what is not such a list is
+ * unknown. Pure; owned by the caller, views are borrowed.
  */
 #ifndef SS_ANALYSIS_OPERATOR_ARGUMENTS_H
 #define SS_ANALYSIS_OPERATOR_ARGUMENTS_H

@@ -114,7 +114,7 @@ static uint64_t number_of(const struct ss_model *model, uint32_t process, const 
     return fact != NULL && fact->value > 0 ? (uint64_t)fact->value : 0;
 }
 
-/* Shares above the whole are no measurement. */
+/* Shares above the whole are not measured values. */
 static void find_hooks(struct ss_overhead *overheads, const struct ss_model *model)
 {
     enum { MILLION = 1000000 };

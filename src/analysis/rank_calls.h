@@ -2,7 +2,7 @@
 /*
  * The calls of collectives: what each process of a run has of them, as its devices executed them
  * or, in a recording without such work, as its host did (Gloo, MPI). A call of NCCL on the host
- * only queues the collective, and counts for nothing. Sends and receives are no collectives. Pure;
+ * only queues the collective, and counts for nothing. Sends and receives are not collectives. Pure;
  * immutable once built. Borrows the model.
  */
 #ifndef SS_ANALYSIS_RANK_CALLS_H

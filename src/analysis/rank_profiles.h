@@ -44,7 +44,7 @@ void ss_rank_profiles_init(struct ss_rank_profiles *profiles, const struct ss_se
                            const struct ss_step_summary *training);
 void ss_rank_profiles_fini(struct ss_rank_profiles *profiles);
 
-/* NULL: the process is no rank. */
+/* NULL: the process is not a rank. */
 const struct ss_rank_profile *ss_rank_profile_of(const struct ss_rank_profiles *profiles,
                                                  uint32_t process);
 /* The rank that made the others wait most; NULL: none did, it cannot be said, or chance explains
@@ -60,7 +60,7 @@ enum ss_more_work {
     SS_MORE_EXAMPLES,
     SS_MORE_ELEMENTS
 };
-/* NOTHING: it has not clearly more, or is no rank. */
+/* NOTHING: it has not clearly more, or is not a rank. */
 enum ss_more_work ss_rank_profiles_more_work(const struct ss_rank_profiles *profiles,
                                              const struct ss_rank_profile *row);
 /* How many times the median of the other ranks it has in a step; 0: unknown. */

@@ -221,9 +221,9 @@ static void sweep_own(struct building *building, struct sweep *sweep, uint64_t f
 
 enum { MOST_OUTSTANDING = 1024 };
 
-/* When a wait from `from_ns` for this call ends, at most at `to_ns`; 0: it is no wait for it. The
- * thread that waits may go on before the collective's end is recorded: then the last rank arrived
- * while it waited. */
+/* When a wait from `from_ns` for this call ends, at most at `to_ns`; 0: it is not a wait for it.
+ * The thread that waits may go on before the collective's end is recorded: then the last rank
+ * arrived while it waited. */
 static uint64_t end_of_wait(const struct part *call, uint64_t from_ns, uint64_t to_ns)
 {
     if (call->end_ns > from_ns && call->end_ns <= to_ns) {

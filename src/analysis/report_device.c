@@ -66,7 +66,7 @@ static void add_late_work(const struct ss_device_summary *summary, struct ss_doc
                     "which it runs");
 }
 
-/* Below, compilation is no cost to speak of. */
+/* Below, compilation is not a cost to speak of. */
 static const uint64_t least_compilation_ns = UINT64_C(100000000);
 
 /* Most programs do it before their first step: a cost of their start, which the cache of the driver

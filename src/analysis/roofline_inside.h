@@ -31,7 +31,7 @@ struct ss_roofline_building {
     struct ss_vec_of(struct ss_roofline_call) known; /* calls that have kernels */
     uint32_t *known_of;                              /* by range: index into `known`, plus one */
     uint32_t *owners; /* by work: the operator's range plus one; with an estimate or not; 0: none */
-    uint8_t *gaps;    /* by work: enum ss_roofline_gap, where its owner is no known call */
+    uint8_t *gaps;    /* by work: enum ss_roofline_gap, where its owner is not a known call */
     uint8_t *families; /* by name: enum ss_kernel_family plus one; 0: not asked yet */
     const struct ss_device_peaks **peaks; /* by device; NULL: unknown */
 };

@@ -5,7 +5,7 @@
 #include "analysis/roofline.h"
 #include "base/alloc.h"
 
-/* More than this is no error of measurement. */
+/* More than this is not an error of measurement. */
 static const double most_percent = 105;
 
 static const struct ss_column columns[SS_ROOFLINE_COLUMNS] = {

@@ -125,8 +125,9 @@ static bool yields_to(const struct ss_finding *finding, const struct ss_finding 
     return is_more_specific == wide_stays;
 }
 
-/* A wait replaces its line, which may do more than wait: moving the line off the thread recovers
- * all of it. A wait that is a phase of its own is in none of the line's samples. */
+/* A wait finding replaces the finding of its line, even if that line also computes: moving the line
+ * off the thread recovers all of it. A wait that is a phase of its own is in none of the line's
+ * samples. */
 static void absorb_rest_of_line(struct ss_finding *finding, const struct ss_finding *line)
 {
     bool is_one_line =

@@ -15,8 +15,8 @@ void ss_finding_add_reads(const struct ss_training_facts *facts, struct ss_findi
                    SS_EVIDENCE_COUNT, facts->reads);
 }
 
-/* With CUDA a read waits for kernels, and a copy to the host is no operator of its own: only the
- * samples show it. */
+/* With CUDA a read waits for kernels, and a copy to the host is not an operator of its own: only
+ * the samples show it. */
 bool ss_rule_host_sync(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_training_samples *samples = &facts->samples;

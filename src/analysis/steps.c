@@ -43,8 +43,8 @@ static uint64_t detected_until_ns(const struct ss_model *model, uint32_t process
     return ss_strview_equal(text, ss_strview_of("program")) ? how->time_ns : 0;
 }
 
-/* A range without a recorded end is no step: it follows the last step of a training, or the end of
- * the recording cuts it. */
+/* A range without a recorded end is not a step: it follows the last step of a training, or the end
+ * of the recording cuts it. */
 static void collect_track(struct ss_step_summary *summary, const struct ss_model *model,
                           const struct ss_range_run *run, const struct ss_steps_options *options)
 {
@@ -132,8 +132,8 @@ static void reclassify_frequent(struct ss_step *steps, size_t count)
     }
 }
 
-/* A first step that is cut is no warm-up. Steps whose operators are recorded take longer for that:
- * each step is compared with its peers. */
+/* A first step that is cut is not a warm-up. Steps whose operators are recorded take longer for
+ * that: each step is compared with its peers. */
 static void classify(struct ss_step *steps, size_t count, uint64_t *scratch)
 {
     uint64_t slow[] = {slow_ns(steps, count, WITHOUT_OPERATORS, scratch),

@@ -8,7 +8,7 @@
  * outliers, slow steps later on. A step is slow when it is more than five robust standard
  * deviations (1.4826 times the median deviation from the median, or 2 % of the median if that is
  * more) above the median of the whole steps of the process. Later slow steps that are more than
- * three and more than a tenth of the later steps are no outliers: they are how the program runs.
+ * three and more than a tenth of the later steps are not outliers: they are how the program runs.
  * Pure.
  */
 #ifndef SS_ANALYSIS_STEPS_H

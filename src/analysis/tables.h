@@ -76,7 +76,7 @@ struct ss_table_kind {
     const char *const *tracks; /* names for struct ss_model_load; NULL: all. With SS_NEEDS_TRACKS */
     unsigned quantities;       /* for struct ss_model_load, with names */
     bool hides_steps;          /* no summary of the steps above the table */
-    bool is_not_compared;      /* its rows are no others' of another recording */
+    bool is_not_compared;      /* its row numbers are only valid within this recording */
     bool is_in_diff;           /* a comparison of two recordings shows it unasked */
     bool is_each_step;         /* a row for each step: a comparison sums them up instead */
     /* Marks the processes whose steps are needed, where they differ from the selection's; or

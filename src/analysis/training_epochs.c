@@ -159,7 +159,7 @@ static void add_wait(struct scan *scan, const struct event *event, struct progre
     progress->left -= progress->left > 0;
 }
 
-/* The end of an epoch is detected within a wait for one more batch: the stop is no part of that
+/* The end of an epoch is detected within a wait for one more batch: the stop is not a part of that
  * wait, which is for no batch. */
 static void add_stop(struct scan *scan, const struct event *event, const struct ss_step *step,
                      struct progress *progress)

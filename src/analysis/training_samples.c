@@ -30,7 +30,7 @@ static bool is_own_line(struct samples *samples, uint32_t stack, enum ss_activit
 }
 
 /* Checks the frames from the leaf to user code: logging may call numpy, torch and others. Logging
- * around a loader's work, such as a progress bar, is no part of it. */
+ * around a loader's work, such as a progress bar, is not a part of it. */
 static bool logs(struct samples *samples, uint32_t stack)
 {
     const struct ss_model *model = samples->model;

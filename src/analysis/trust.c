@@ -188,7 +188,7 @@ static void find_absences(struct ss_trust *trust, const struct ss_model *model,
         if (source->input != part->input || !(is_unavailable || source->status == SS_SOURCE_OFF)) {
             continue;
         }
-        if (is_unavailable) { /* one that the user turned off is no loss to report */
+        if (is_unavailable) { /* one that the user turned off is not a loss to report */
             leave_out(trust, name, reason);
         }
         if (strcmp(name, "annotations") == 0) {

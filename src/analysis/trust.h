@@ -115,7 +115,7 @@ void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection)
 void ss_trust_fini(struct ss_trust *trust);
 void ss_trust_add_lost_kernels(struct ss_trust *trust, const struct ss_lost_kernels *lost);
 void ss_trust_add_detail(struct ss_trust *trust, size_t steps, size_t summed, size_t stood_out);
-/* For views of ranges and counters, where a recording without samples is no problem. */
+/* For views of ranges and counters, where a recording without samples is not a problem. */
 void ss_trust_allow_no_samples(struct ss_trust *trust);
 
 #endif

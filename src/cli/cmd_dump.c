@@ -358,7 +358,7 @@ static int dump_process(const struct ss_arguments *arguments, pid_t pid, json_t 
             print_text(&dump);
         }
     } else if (!is_child || (status != SS_E_NOTFOUND && status != SS_E_GONE)) {
-        /* A child that is not a Python program, or has just ended, is no error. */
+        /* A child that is not a Python program, or has just ended, is not an error. */
         exit_code = ss_cli_error(arguments, &err);
     }
     dump_close(&dump);

@@ -243,7 +243,7 @@ struct folder_export {
     uint64_t bytes;
     unsigned written, skipped;
     bool has_traces; /* else files of other tools are written, whose times are their own */
-    int deepest;     /* of folders in folders: those of a run */
+    int deepest;     /* of folders in folders, in a run */
 };
 
 static enum ss_status rewrite_entries(const struct request *request, const char *input,

@@ -72,7 +72,7 @@ static bool is_python(const char *program)
     return strncmp(base_name(program), "python", 6) == 0;
 }
 
-/* Links are not followed: those of a virtual environment lead out of it. */
+/* Links are not followed: in a virtual environment they lead out of it. */
 bool ss_preflight_find_python(const char *program, const char *path, char *environment, size_t size)
 {
     char found[PATH_BYTES], interpreter[PATH_BYTES];

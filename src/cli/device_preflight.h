@@ -42,7 +42,8 @@ bool ss_device_preflight(const struct ss_record_plan *plan);
 /* --preflight; false: a usage error was printed. */
 bool ss_device_preflight_parse(const struct ss_arguments *arguments, struct ss_record_plan *plan);
 /* The folder of the Python environment in which a program runs, by its path or, for a script, that
- * of its interpreter: "/opt/venv" of "/opt/venv/bin/torchrun". false: it is no Python program. */
+ * of its interpreter: "/opt/venv" of "/opt/venv/bin/torchrun". false: it is not a Python program.
+ */
 bool ss_preflight_find_python(const char *program, const char *path, char *environment,
                               size_t size);
 

@@ -22,7 +22,7 @@ enum { MAX_PATH_BYTES = 8192, MOST_FILES = 1 << 16 };
 /* What is loaded at once. */
 struct batch {
     char *path;
-    bool in_folder; /* a file that is no trace is skipped there */
+    bool in_folder; /* a file that is not a trace is skipped there */
 };
 
 struct exporting {

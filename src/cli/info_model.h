@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `stepscope info` of files that are no recordings of stepscope: what an importer made of them.
+ * `stepscope info` of files that are not recordings of stepscope: what an importer made of them.
  * Main thread only.
  */
 #ifndef SS_CLI_INFO_MODEL_H

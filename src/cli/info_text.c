@@ -167,7 +167,7 @@ static void print_state(const struct ss_info_facts *facts, const struct ss_info_
     }
 }
 
-enum { MIN_SAMPLES = 30 }; /* with fewer, the size is mostly that of definitions */
+enum { MIN_SAMPLES = 30 }; /* with fewer, most of the size is definitions */
 
 static void print_size(const struct ss_info_facts *facts, const struct ss_info_style *style)
 {

@@ -70,7 +70,7 @@ static enum ss_status put_streams(struct writing *writing)
     return SS_OK;
 }
 
-/* A process without a number has that of its row. */
+/* A process without a pid takes its row number. */
 static enum ss_status put_groups(struct writing *writing)
 {
     const struct ss_model *model = writing->model;
@@ -466,7 +466,7 @@ static enum ss_status put_samples(struct writing *writing)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-/* Times are those of the wall clock where a file has it: then the axis is the wall clock. */
+/* If a file has times of the wall clock, the axis is the wall clock. */
 static enum ss_status put_clock(struct writing *writing)
 {
     const struct ss_model *model = writing->model;

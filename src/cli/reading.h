@@ -122,7 +122,7 @@ mode_t ss_reading_output_mode(const struct ss_model *model);
 
 /* Prints on stderr how the recording is incomplete; returns the exit status: 0, or 3 for recordings
  * that failed, are damaged or were not closed. `shows_tracks`: the command shows ranges, so a
- * recording of ranges alone is no problem. */
+ * recording of ranges alone is not a problem. */
 int ss_reading_report_problems(const struct ss_arguments *arguments,
                                const struct ss_selection *selection, bool shows_tracks);
 /* The same, to another stream. */

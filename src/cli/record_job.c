@@ -125,7 +125,7 @@ static void put_torchrun(struct job *job, int skip, const char *rendezvous, cons
     put_words(program + skip, job->out);
 }
 
-/* How many words of `python train.py` torchrun does not want; -1: it is no Python program. */
+/* How many words of `python train.py` torchrun does not want; -1: it is not a Python program. */
 static int words_of_python(char *const *program)
 {
     const char *slash = strrchr(program[0], '/'), *name = slash != NULL ? slash + 1 : program[0];

@@ -11,7 +11,7 @@ void ss_record_problem(const char *format, ...) SS_PRINTF(1, 2);
 /* The next three set `failed` of the output. */
 void ss_record_report_failure(struct ss_record_output *output,
                               const struct ss_record_result *result);
-/* The recorder wrote the trace, but the file is gone, or is no trace any more. */
+/* The recorder wrote the trace, but the file is gone, or is not a trace any more. */
 void ss_record_report_unreadable(struct ss_record_output *output,
                                  const struct ss_record_result *result, const struct ss_error *err);
 /* Zero samples is never a silent success. */

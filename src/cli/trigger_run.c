@@ -338,7 +338,7 @@ static enum ss_status place_ahead(struct run *run, const struct ss_trigger_optio
                        "or --seconds");
     }
     double per_second = apart_s > 0 ? (double)(after - before) / apart_s : 0;
-    /* The answers were on their way, too; the speed is that of a short time. */
+    /* The answers took time, too; the speed was measured over a short time. */
     double delay_s = 2 * (run->period_s + spare_s) + 2 * (end_s - begin_s);
     *placed = ss_trigger_steps_place(&options->steps, after, 2 * per_second, delay_s);
     return SS_OK;

@@ -31,7 +31,7 @@ struct ss_view_cache {
     pthread_t thread;
 };
 
-/* Identifies the inputs. Not usable: one is no file or folder of files, or there is no folder of
+/* Identifies the inputs. Not usable: one is not a file or folder of files, or there is no folder of
  * this user alone for the cache. */
 void ss_view_cache_init(struct ss_view_cache *cache, const char *const *paths, size_t count);
 /* False: there is no saved timeline that fits, and `viewed` is empty as before. */

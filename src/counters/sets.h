@@ -22,7 +22,7 @@ struct ss_counter {
 
 const char *ss_counter_set_name(enum ss_counter_set set);
 const char *ss_counter_set_meaning(enum ss_counter_set set);
-/* Another index than those of the tables: NULL. */
+/* NULL if the index is beyond the table. */
 const struct ss_counter *ss_counter_at(size_t index);
 const struct ss_counter *ss_counter_of_metric(const char *metric);
 

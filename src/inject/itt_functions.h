@@ -110,7 +110,7 @@ void ss_itt_task_begin_overlapped_ex(ss_itt_in_domain domain, void *clock, unsig
 void ss_itt_task_end_overlapped_ex(ss_itt_in_domain domain, void *clock, unsigned long long time,
                                    struct ss_itt_id id);
 
-/* Frames without an id: one at a time per domain. Times are those of get_timestamp. */
+/* Frames without an id: one at a time per domain. Times come from get_timestamp. */
 void ss_itt_frame_begin_v3(ss_itt_in_domain domain, const struct ss_itt_id *id);
 void ss_itt_frame_end_v3(ss_itt_in_domain domain, const struct ss_itt_id *id);
 void ss_itt_frame_submit_v3(ss_itt_in_domain domain, const struct ss_itt_id *id,

@@ -4,7 +4,7 @@
  * strings that programs have the collector create. Those that a copy of ITT created itself, before
  * it attached, get their number at the first use.
  *
- * Any thread; no lock but that of annot/define.h; nothing that is created is ever freed.
+ * Any thread; no lock except the one of annot/define.h; nothing that is created is ever freed.
  */
 #ifndef SS_INJECT_ITT_NAMES_H
 #define SS_INJECT_ITT_NAMES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Callables for the guard of the hooks (torch_hooks/guard.py) that are no functions of Python:
+ * Callables for the guard of the hooks (torch_hooks/guard.py) that are not functions of Python:
  * profilers and tracers of the program do not see them, tracebacks have no frame of them, and what
  * a program asks about them the function answers that they stand for. Their time is that of hooks.
  *

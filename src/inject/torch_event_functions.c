@@ -12,7 +12,7 @@
 #include "base/shared_names.h"
 #include "inject/torch.h"
 
-/* An argument that is no text, or no number that fits, sets an exception: the function must then
+/* An argument that is not text, or no number that fits, sets an exception: the function must then
  * return NULL, or Python raises a SystemError instead. The hooks guard values that come from the
  * program. */
 static bool number_of(ss_python_object *object, int64_t *number)

@@ -59,7 +59,7 @@ static uint64_t product_of_matrices(const struct rule *rule, const struct call *
     return times(times_sizes(2, a, 0), b.sizes[b.count - 1]);
 }
 
-/* Plausible sizes; the symbolic sizes with which a compiler traces are no numbers. */
+/* Plausible sizes; the symbolic sizes with which a compiler traces are not numbers. */
 static bool are_plausible(const int64_t *sizes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

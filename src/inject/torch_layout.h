@@ -41,7 +41,7 @@ struct ss_torch_shape {
     size_t count;
 };
 
-/* Sets of the offsets that remain, by word of the object; those of the device by byte. */
+/* Sets of the remaining offsets, by word of the object; for the device, by byte. */
 enum { SS_TORCH_TENSOR_WORDS = 24 };
 struct ss_torch_search {
     uint64_t sequence, inputs, sizes, list;

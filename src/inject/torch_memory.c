@@ -4,7 +4,7 @@
  * a phase or step begins. A step has all its readings or none: where steps are too short for them,
  * some have none, so that reading takes less than 1/LEAST_TIMES of the time.
  *
- * Peaks are those of the kernel and of PyTorch's allocator. The program may reset them; stepscope
+ * The kernel and PyTorch's allocator keep the peaks. The program may reset them; stepscope
  * never does. Nothing here runs Python code: Python would run the handler of a pending signal in
  * it, and an exception of that handler would be lost.
  */

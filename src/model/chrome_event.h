@@ -24,7 +24,7 @@ struct ss_chrome_event {
     bool flow_in, flow_out;
     bool has_time, has_duration;
     bool is_coarse;               /* written in whole microseconds */
-    bool is_unreadable;           /* a time that is no number, or beyond 63 bits */
+    bool is_unreadable;           /* a time that is not a number, or beyond 63 bits */
     int64_t time_ns, duration_ns; /* as written: without the file's base */
     struct ss_strview arguments;  /* the object; empty: none */
 };

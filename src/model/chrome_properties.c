@@ -7,7 +7,7 @@
 #include "model/chrome_events.h"
 #include "trace/rank_runs.h"
 
-/* Times from 2001 on, in ns, are those of the wall clock; smaller ones count from anywhere. */
+/* A time in ns later than 2001 is of the wall clock; a smaller one may count from anywhere. */
 static const int64_t first_wall_ns = INT64_C(1000000000000000000);
 
 enum { MOST_RANKS = 1 << 20, MOST_PROPERTY_BYTES = 1 << 20 };

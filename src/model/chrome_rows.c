@@ -14,7 +14,7 @@ enum { MOST_TEXT_BYTES = 1 << 20, FIRST_UNKNOWN_TID = INT32_MAX, MOST_GROUPS = 4
 
 enum table { OF_PROCESS, OF_THREAD, OF_DEVICE, OF_STREAM, OF_CONTEXT, OF_COUNTER };
 
-/* The key of a row: ids that are no numbers are texts. */
+/* The key of a row: ids that are not numbers are texts. */
 struct key {
     enum table table;
     uint32_t texts[2];
@@ -125,7 +125,7 @@ static int64_t tid_of(const struct ss_chrome_rows *rows, const struct ss_chrome_
     return is_numbered(tid) ? tid->number : FIRST_UNKNOWN_TID - (int64_t)rows->threads.count;
 }
 
-/* Of records, which have 31 bits for it: ids beyond are those of pthreads. */
+/* Records have 31 bits for a thread id; larger ids are pthread handles. */
 static int32_t short_tid(const struct ss_chrome_rows *rows, const struct ss_chrome_thread *thread)
 {
     int64_t index = thread - rows->threads.data;
@@ -220,7 +220,7 @@ static void put_process(struct ss_chrome_rows *rows, struct ss_chrome_process *p
     process->row = ss_model_builder_process(rows->builder, process->row, &row);
 }
 
-/* The process of a thread that has an event: it is no device. */
+/* The process of a thread that has an event: it is not a device. */
 static uint32_t process_row(struct ss_chrome_rows *rows, uint32_t index)
 {
     struct ss_chrome_process *process = &rows->processes.data[index];
@@ -456,7 +456,8 @@ uint32_t ss_chrome_stream_track(struct ss_chrome_rows *rows, uint32_t index, boo
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* The main thread of a process: the one with its id; else that of its steps, or of most events. */
+/* The main thread of a process: the one with its id, else the thread of its steps, else the one
+ * with most events. */
 static bool is_rather_main(const struct ss_chrome_thread *thread,
                            const struct ss_chrome_thread *best, int64_t pid)
 {

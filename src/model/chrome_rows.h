@@ -124,7 +124,7 @@ uint32_t ss_chrome_stream(struct ss_chrome_rows *rows, int64_t device, int64_t n
 
 /* Rows of the model. */
 uint32_t ss_chrome_process_row(struct ss_chrome_rows *rows, uint32_t process);
-/* The process that the file is about: that of its first event of a thread. */
+/* The process of the file: the one of its first event on a thread. */
 uint32_t ss_chrome_owner_row(struct ss_chrome_rows *rows);
 uint32_t ss_chrome_device_row(struct ss_chrome_rows *rows, uint32_t device);
 uint32_t ss_chrome_context_row(struct ss_chrome_rows *rows, uint32_t device, int64_t number);

@@ -236,7 +236,7 @@ static size_t end_of(const struct aligning *aligning, size_t first)
     return end;
 }
 
-/* A number that a process has twice is none of one collective. */
+/* A sequence number that occurs twice in a process identifies no collective. */
 static bool is_unique(const struct call *calls, size_t count)
 {
     for (size_t i = 1; i < count; i++) {

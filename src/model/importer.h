@@ -15,7 +15,7 @@ enum { SS_IMPORT_HEAD_BYTES = 64 * 1024 };
 
 /* A file, or a member of an archive, whose first bytes are read already. */
 struct ss_import_file {
-    const char *path; /* of a member: that of the archive, ':' and its name */
+    const char *path; /* of a member: the archive's path, ':' and the member's name */
     const char *head;
     size_t head_length;             /* SS_IMPORT_HEAD_BYTES, or less at the end of the file */
     int fd;                         /* positioned behind `head`; -1: none */

@@ -111,7 +111,8 @@ static enum ss_status read_head(struct ss_import_file *file, char *head, size_t 
     return SS_OK;
 }
 
-/* --- what is no regular file -------------------------------------------------------------------
+/* --- what is not a regular file
+ * -------------------------------------------------------------------
  */
 
 enum { WRITER_WAIT_MS = 1000, WRITER_POLL_MS = 10 };

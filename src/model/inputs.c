@@ -37,7 +37,7 @@ struct files ss_vec_of(struct file);
 /* A file or a folder that the user names. */
 struct input {
     const char *path;
-    size_t end; /* of its files among those of all inputs */
+    size_t end; /* index after its last file, over the files of all inputs */
     bool is_run;
     struct ss_run_input run;
     char *unpacked; /* temporary folder of a packed run; else NULL */

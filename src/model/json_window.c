@@ -67,7 +67,7 @@ static bool end_cut(struct ss_json_window *window)
     return false;
 }
 
-/* Behind something that is no JSON: continues at the next brace. */
+/* After something that is not JSON: continues at the next brace. */
 static void resync(struct ss_json_window *window, const char *at)
 {
     const char *end = window->bytes.data + window->bytes.end;

@@ -13,7 +13,7 @@
 struct ss_json_window {
     struct ss_import_window bytes;
     bool is_over;          /* nothing more is readable */
-    bool is_resyncing;     /* behind something that is no event */
+    bool is_resyncing;     /* after something that is not an event */
     uint64_t event_offset; /* in the file, of the last event */
 };
 

@@ -13,7 +13,7 @@
 
 static const char report_magic[] = "NVIDIA Tegra Profiler Report";
 
-/* Tables of events: a file that has none of them is no recording. */
+/* Tables of events: a file that has none of them is not a recording. */
 static const char *const event_tables[] = {"CUPTI_ACTIVITY_KIND_KERNEL",
                                            "CUPTI_ACTIVITY_KIND_MEMCPY",
                                            "CUPTI_ACTIVITY_KIND_MEMSET",

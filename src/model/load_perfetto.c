@@ -302,7 +302,7 @@ static size_t packet_head(struct ss_wire_cursor bytes, uint64_t *length, bool *m
     return has_length ? (size_t)(cursor.at - bytes.at) : 0;
 }
 
-/* False: the file ends, or what follows is no packet. */
+/* False: the file ends, or what follows is not a packet. */
 static bool next_packet(struct loader *loader, struct ss_wire_cursor *body)
 {
     struct ss_import_window *window = &loader->window;

@@ -63,7 +63,7 @@ struct loader {
     struct ss_vec_of(struct label_rows) of_labels;
     uint64_t line_number;
     uint64_t lines, readable, skipped;
-    uint64_t others; /* of the skipped: those that are no folded stacks at all */
+    uint64_t others; /* skipped lines that are not folded stacks at all */
     uint64_t skipped_at[MAX_LISTED_LINES];
     enum ss_raw_result first_reason;
     struct ss_error *err;

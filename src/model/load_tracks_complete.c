@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges that were read with begin and end: sorts those of a track, nests them, and moves what
+/* Ranges that were read with begin and end: sorts the ranges of a track, nests them, and moves what
  * overlaps to lanes of its own. */
 #include <stdlib.h>
 

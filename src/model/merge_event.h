@@ -21,7 +21,7 @@ struct ss_merge_events {
     struct ss_vec_of(bool) is_used;      /* by pid */
     struct ss_intern own;                /* pids of the current file */
     struct ss_vec_of(uint32_t) new_pids; /* by own pid: id of pids */
-    struct ss_strview last_pid;          /* interned: most events have that of the one before */
+    struct ss_strview last_pid; /* interned: most events have the same pid as the event before */
     uint32_t last_new;
     uint64_t next_pid;
     /* Of the current file. */

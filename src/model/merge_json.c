@@ -245,7 +245,7 @@ static enum ss_status read_members(struct window *window, struct source *source,
     }
 }
 
-/* To the events of a file; those of an array begin at once. */
+/* Skips to the events of a file; in an array they begin at once. */
 static enum ss_status begin(struct window *window, struct source *source, bool *has_events,
                             struct ss_error *err)
 {
@@ -357,7 +357,7 @@ static enum ss_status copy_events(struct merging *merging, struct window *window
             *is_cut = first == '\0';
             return SS_OK;
         }
-        if (first != '{') { /* what is no event, such as null */
+        if (first != '{') { /* what is not an event, such as null */
             SS_TRY(read_value(window, &other, err));
             *is_cut = other.length == 0;
             if (*is_cut) {

@@ -28,7 +28,7 @@ struct ss_merge_json_result {
 };
 
 /* Paths of files, also compressed ones. SS_OK also after a failed write, which the caller knows.
- * SS_E_FORMAT: a file is no trace-event JSON. */
+ * SS_E_FORMAT: a file is not trace-event JSON. */
 enum ss_status ss_merge_json(const char *const *paths, size_t count,
                              const struct ss_merge_json_output *output,
                              struct ss_merge_json_result *result, struct ss_error *err);

@@ -69,7 +69,7 @@ struct ss_model_stack {
 };
 
 /* The step of its process that a sample fell into. The first step is separate: it does work that no
- * later step does. A step without a recorded end is no step: what follows the last update of a
+ * later step does. A step without a recorded end is not a step: what follows the last update of a
  * training (a final test, the interpreter's exit) is not training. */
 enum ss_sample_step { SS_SAMPLE_NO_STEP, SS_SAMPLE_FIRST_STEP, SS_SAMPLE_LATER_STEP };
 

@@ -14,7 +14,7 @@ static uint32_t input_of(const struct ss_model_note *note)
     return note->input;
 }
 
-/* Counts the notes of each owner, then puts each behind those of the owners before its own. */
+/* Counts the notes of each owner, then puts each after the notes of the owners before it. */
 static void build_order(struct ss_note_order *order, const struct ss_model *model, size_t owners,
                         uint32_t (*owner_of)(const struct ss_model_note *note))
 {

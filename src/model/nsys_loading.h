@@ -22,7 +22,7 @@ struct ss_nsys_loading {
     struct ss_nsys_steps steps;
     struct ss_nsys_ranks ranks;
     int64_t base_ns;           /* added to times, which count from the begin of the session */
-    bool is_wall;              /* then they are those of the wall clock */
+    bool is_wall;              /* the times are of the wall clock */
     int64_t duration_ns;       /* of the session; -1: unknown */
     int64_t first_ns, last_ns; /* of the events so far */
     uint64_t events, skipped, expected_rows;
@@ -53,7 +53,7 @@ bool ss_nsys_time(struct ss_nsys_loading *loading, const struct ss_sqlite_rows *
  * session. Counts the event. False: skipped. */
 bool ss_nsys_span(struct ss_nsys_loading *loading, const struct ss_sqlite_rows *rows,
                   struct ss_builder_range *range, bool *has_end);
-/* Counts an event that is no range. */
+/* Counts an event that is not a range. */
 void ss_nsys_count(struct ss_nsys_loading *loading, uint64_t time_ns);
 /* The key of the process in a column; where there is none, of the process of the first call of
  * CUDA. */

@@ -3,7 +3,7 @@
  * The rows of the model behind the ids in a file of Nsight Systems: processes, threads, devices,
  * contexts, streams and their tracks, each added when an event needs it. A global id has the number
  * of a process in bits 24 to 47, above it those of the machine, below it that of a thread. Context
- * and stream numbers are those of one process. Owned by one loader. Private to model/.
+ * and stream numbers are per process. Owned by one loader. Private to model/.
  */
 #ifndef SS_MODEL_NSYS_ROWS_H
 #define SS_MODEL_NSYS_ROWS_H
@@ -110,7 +110,7 @@ int64_t ss_nsys_gpu_of(struct ss_nsys_rows *rows, int64_t process_key, int64_t d
 const struct ss_nsys_gpu *ss_nsys_gpu(struct ss_nsys_rows *rows, int64_t gpu);
 /* Indices into the tables. */
 uint32_t ss_nsys_thread(struct ss_nsys_rows *rows, int64_t global_tid);
-/* The device of a context is that of its first event. */
+/* A context belongs to the device of its first event. */
 uint32_t ss_nsys_context(struct ss_nsys_rows *rows, int64_t process_key, int64_t number,
                          int64_t device);
 uint32_t ss_nsys_stream(struct ss_nsys_rows *rows, int64_t process_key, uint32_t context,

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-enum { LEAST_STEPS = 2 /* one range is no loop */ };
+enum { LEAST_STEPS = 2 /* one range is not a loop */ };
 
 /* --- names ------------------------------------------------------------------------------------ */
 

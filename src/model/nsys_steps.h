@@ -17,7 +17,7 @@ struct ss_nsys_step_name {
     int64_t number;
 };
 
-/* False: the range is no step by its name. */
+/* False: the range is not a step by its name. */
 bool ss_nsys_step_name_read(struct ss_strview text, struct ss_nsys_step_name *name);
 
 /* A loop, if its ranges follow each other. */
@@ -49,7 +49,7 @@ struct ss_nsys_steps {
     struct ss_vec_of(struct ss_nsys_step) steps; /* by process, then begin */
 };
 
-/* Keeps a range whose name is that of a step. */
+/* Keeps a range that is named like a step. */
 void ss_nsys_steps_add(struct ss_nsys_steps *steps, struct ss_nsys_rows *rows, uint32_t thread,
                        const struct ss_nsys_step_name *name, const struct ss_builder_range *range);
 /* When all ranges are read: adds them to the model, as steps or as ranges. */

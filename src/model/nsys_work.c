@@ -182,8 +182,8 @@ static void load_kernels(struct work *work)
     ss_sqlite_end(&work->rows);
 }
 
-/* Recorded with one event for each launch of a graph: its kernels and copies have none of their
- * own, so that the graph stands for them. */
+/* Recorded with one event for each launch of a graph: its kernels and copies have no launches of
+ * their own, so that the graph stands for them. */
 static void load_graphs(struct work *work)
 {
     static const char *const columns[] = {COMMON_COLUMNS};

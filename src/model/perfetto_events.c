@@ -59,7 +59,7 @@ static void put_flows(struct ss_perfetto_loading *loading, const struct ss_perfe
 
 /* --- tracks and times ------------------------------------------------------------------------- */
 
-/* The track of an event without one: that of the sequence, or of its thread. */
+/* An event without a track goes to the track of its sequence, or of its thread. */
 static uint32_t track_of(struct ss_perfetto_loading *loading, const struct ss_perfetto_event *event)
 {
     const struct ss_perfetto_sequence *sequence = event->sequence;

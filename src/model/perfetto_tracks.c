@@ -391,7 +391,7 @@ uint32_t ss_perfetto_owner(struct ss_perfetto_loading *loading, uint32_t track)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* The track of a thread has the thread's name, which is no domain. Tracks may be described after
+/* The track of a thread has the thread's name, which is not a domain. Tracks may be described after
  * their first event: until the end, those without an owner have no process. */
 static uint32_t put_track(struct ss_perfetto_loading *loading, uint32_t index, uint32_t row,
                           bool is_last)
@@ -442,7 +442,7 @@ static uint32_t main_thread(const struct ss_perfetto_loading *loading, const uin
     return is_better ? index + 1 : known;
 }
 
-/* The main thread of a process is the one with its id, else that of most events. */
+/* The main thread of a process is the one with its id, else the one with most events. */
 static void finish_threads(struct ss_perfetto_loading *loading)
 {
     uint32_t *best = ss_alloc_zero(loading->processes.count + 1, sizeof *best);

@@ -134,7 +134,7 @@ static const struct action *first_action(const struct history *history, uint64_t
                : NULL;
 }
 
-/* Frees without frames of their own have those of the allocation. */
+/* A free without frames takes the frames of its allocation. */
 static void drop_borrowed_frames(struct history *history)
 {
     const struct action *alloc = NULL;

@@ -93,7 +93,7 @@ static uint32_t parse_stack(struct ss_speedscope_rows *rows, struct ss_strview l
     return ss_json_peek(&cursor) == SS_JSON_CLOSE ? stack : unreadable;
 }
 
-/* All stacks of the file that a sample has; index 0 is none of them. */
+/* All stacks of the file that a sample has; index 0 is unused. */
 static void parse_stacks(struct ss_speedscope_rows *rows)
 {
     ss_vec_resize(&rows->frames, rows->file->frames.count + 1);

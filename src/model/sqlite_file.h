@@ -22,7 +22,7 @@ enum { SS_SQLITE_MOST_COLUMNS = 32 };
 struct ss_sqlite_file;
 struct sqlite3_stmt;
 
-/* Whether the first bytes are those of an SQLite file. */
+/* Whether the first bytes are the magic of an SQLite file. */
 bool ss_sqlite_is(const char *head, size_t length);
 /* The size that the first bytes, at least SS_SQLITE_HEAD_BYTES, state; 0: none. */
 enum { SS_SQLITE_HEAD_BYTES = 32 };

@@ -28,7 +28,7 @@ struct ss_stack_list {
     struct ss_strbuf text; /* of the frame that was read */
 };
 
-/* Reads a list; its text is borrowed. What is no list has no frames. */
+/* Reads a list; its text is borrowed. What is not a list has no frames. */
 void ss_stack_list_open(struct ss_stack_list *list, struct ss_strview text);
 void ss_stack_list_fini(struct ss_stack_list *list);
 /* The next frame, valid until the next call; false: there are no more. */

@@ -24,7 +24,7 @@ struct ss_step_numbers {
     int64_t lowest, highest;
 };
 
-/* As ss_step_span_find, for one of several traces: a trace without such a step is no error. */
+/* As ss_step_span_find, for one of several traces: a trace without such a step is not an error. */
 enum ss_status ss_step_span_scan(const char *path, int64_t first, int64_t last,
                                  struct ss_step_numbers *seen, struct ss_step_span *span,
                                  bool *has_span, struct ss_error *err);

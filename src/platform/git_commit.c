@@ -95,7 +95,8 @@ static bool join(const char *folder, const char *path, char joined[PATH_MAX])
     return length >= 0 && length < PATH_MAX;
 }
 
-/* The file .git of a linked tree names its folder, whose file `commondir` names that of all. */
+/* The file .git of a linked tree names its folder, whose file `commondir` names the shared folder.
+ */
 static bool read_linked(const char *folder, char commit[SS_GIT_COMMIT_BYTES])
 {
     static const char pointer[] = "gitdir: ";

@@ -365,7 +365,7 @@ bool ss_ptrace_probe_child(struct ss_ptrace_facts *facts)
     return true;
 }
 
-/* A child of this process probes this process, which is no descendant of the child. */
+/* A child of this process probes this process, which is not a descendant of the child. */
 bool ss_ptrace_probe_stranger(struct ss_ptrace_facts *facts)
 {
     int ends[2];

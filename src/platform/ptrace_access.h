@@ -65,7 +65,7 @@ enum ss_status ss_ptrace_describe(const struct ss_ptrace_facts *facts,
 /* Collects, evaluates and describes: SS_OK when `pid` is readable, else reason and fix in *err. */
 enum ss_status ss_ptrace_explain(pid_t pid, struct ss_error *err);
 
-/* The facts for a child of this process, and for a process that is no descendant. Each forks a
+/* The facts for a child of this process, and for a process that is not a descendant. Each forks a
  * temporary process for the trial read. false: no process could be created. */
 bool ss_ptrace_probe_child(struct ss_ptrace_facts *facts);
 bool ss_ptrace_probe_stranger(struct ss_ptrace_facts *facts);

@@ -286,7 +286,7 @@ identify_process(struct ss_record_client *client, uint64_t now_ns, bool *is_new,
     return process;
 }
 
-/* Counts are per process: they include those of earlier images. */
+/* Counts are per process: they include earlier images. */
 static void count_images_before(struct ss_record_client *client)
 {
     for (size_t i = 0; i < client->annotations->clients.count; i++) {

@@ -28,7 +28,7 @@ struct ss_demand_row {
     uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC, for seconds */
     uint32_t window;           /* 0: not begun */
     bool is_cut, is_drained;
-    char *path; /* of the window's file; NULL: that of the recording */
+    char *path; /* of the window's file; NULL: the recording's file */
 };
 
 static const struct ss_ring_header *header_of(const struct ss_record_client *client)

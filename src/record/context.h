@@ -50,7 +50,7 @@ struct ss_record_context {
 };
 
 /* Takes the outcome of a write: the first failure is the recording's error and ends it, later ones
- * have the same cause. `err` is that of the write; unused with SS_OK. */
+ * have the same cause. `err` comes from the write; unused with SS_OK. */
 void ss_record_context_check(struct ss_record_context *context, enum ss_status status,
                              const struct ss_error *err);
 

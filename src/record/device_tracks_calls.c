@@ -12,7 +12,7 @@ enum { MOST_THREADS = 4096, MOST_PENDING = 1 << 18 };
 /* CUPTI returns buffers once a second: after so long the call of a launch does not come. */
 static const uint64_t call_timeout_ns = UINT64_C(3000000000);
 /* Work may run long after its launch. */
-/* Between the clocks of device and host: more is no error of reading them. */
+/* Between the clocks of device and host: more is not an error of reading them. */
 static const uint64_t clock_error_ns = UINT64_C(100000);
 static const uint64_t work_timeout_ns = UINT64_C(60000000000);
 

@@ -87,7 +87,7 @@ static void forget(struct ss_device_tracks *devices, struct ss_device_external *
     ss_free(external);
 }
 
-/* Several may be open: that of the last family counts. */
+/* Several may be open: the last family counts. */
 void ss_device_on_external(void *context, const struct ss_device_external_message *message)
 {
     struct ss_device_tracks *devices = context;

@@ -28,7 +28,7 @@ struct ss_device_context {
     uint32_t number, device, null_stream, ref;
 };
 
-/* Works of a stream may overlap: those of graphs, and by the error of their clock. */
+/* Operations of a stream may overlap: nodes of graphs, and by the error of the clock. */
 struct ss_device_lane {
     uint32_t track_ref;
     uint64_t end_ns;
@@ -98,7 +98,7 @@ struct ss_device_pending {
     uint32_t correlation;
     bool has_launch, has_call, has_work, is_written;
     uint64_t since_ns;
-    struct ss_device_collective *collective; /* NULL: it is no launch of NCCL */
+    struct ss_device_collective *collective; /* NULL: it is not a launch of NCCL */
     struct ss_device_launch_message launch;
     UT_hash_handle hh;
 };

@@ -108,7 +108,7 @@ void ss_record_process_ranks(pid_t pid, struct ss_trace_process *process)
 static void read_cpu_model(char *text, size_t size)
 {
     static const char key[] = "model name";
-    char begin[4096]; /* that of the first core */
+    char begin[4096]; /* the entry of the first core */
     text[0] = '\0';
     const char *found =
         ss_procfs_read("/proc/cpuinfo", begin, sizeof begin) > 0 ? strstr(begin, key) : NULL;

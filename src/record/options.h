@@ -41,7 +41,7 @@ struct ss_record_options {
     const char *command_line;     /* of the program, for display */
     const char *on_demand;  /* folder for requests (record/on_demand_folder.h); NULL: none count */
     const char *clock_sync; /* HOST:PORT to ask, :PORT to answer at, "auto"; NULL: neither */
-    const char *run_folder; /* that the recorders of the run share; NULL: that of `path` */
+    const char *run_folder; /* shared by the recorders of the run; NULL: the folder of `path` */
     const struct ss_clock *clock; /* NULL: the system's */
 };
 

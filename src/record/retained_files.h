@@ -19,7 +19,7 @@ struct ss_retained_files {
 void ss_retained_files_init(struct ss_retained_files *files, int64_t most);
 void ss_retained_files_fini(struct ss_retained_files *files); /* removes nothing */
 /* Adds a complete file, which replaces an entry of the same name. Removes the oldest beyond `most`
- * (with `most` 0 the new file too); an already missing file is no error. */
+ * (with `most` 0 the new file too); an already missing file is not an error. */
 enum ss_status ss_retained_files_add(struct ss_retained_files *files, const char *path,
                                      struct ss_error *err);
 

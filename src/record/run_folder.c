@@ -225,7 +225,7 @@ static bool has_manifest(const struct ss_run_folder *run)
     return has;
 }
 
-/* One rank of each node writes the manifest, so that a thousand ranks are no burden for the file
+/* One rank of each node writes the manifest, so that a thousand ranks are not a burden for the file
  * system; of selected ranks, which may be none of these, each does. */
 static bool writes_manifest(const struct ss_run_folder *run)
 {

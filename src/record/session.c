@@ -535,7 +535,7 @@ static void finish(struct session *session)
     ss_event_names_fini(&session->recorder.context.names);
 }
 
-/* The first error is the cause; those of finishing follow from it. */
+/* The first error is the cause; errors while finishing follow from it. */
 static void finish_with_error(struct session *session, struct ss_record_shared *shared)
 {
     struct ss_error first = session->recorder.context.error;

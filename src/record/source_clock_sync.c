@@ -251,7 +251,7 @@ static void accept_peers(struct clock_sync *sync)
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Reads what is there. false: the peer is gone, or sent what is no frame. */
+/* Reads what is there. false: the peer is gone, or sent what is not a frame. */
 static bool read_frames(struct clock_sync *sync, struct peer *peer)
 {
     for (;;) {

@@ -296,7 +296,7 @@ static enum ss_source_state start(const struct ss_source_setup *setup, void **so
     return SS_SOURCE_RUNS;
 }
 
-/* The last windows are drained: the answers are those of files that will be complete. */
+/* The last windows are drained: the answers name files that will be complete. */
 static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
 {
     struct on_demand *on_demand = source;

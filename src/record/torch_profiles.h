@@ -35,7 +35,7 @@ struct ss_torch_lane {
 
 struct ss_torch_device {
     int64_t number;          /* as the process numbers it */
-    uint32_t ref, group_ref; /* of the device; of the track that holds those of its streams */
+    uint32_t ref, group_ref; /* of the device; of the track that holds its streams */
 };
 
 struct ss_torch_files {

@@ -31,7 +31,7 @@ static bool is_named(const char *path, const char *begin)
 }
 
 /* The hooks come with preload.so, however it was loaded, or with the extension of the Python
- * package. libstepscope is no evidence: torch also loads it, as a collector of ITT. */
+ * package. libstepscope is not evidence: torch also loads it, as a collector of ITT. */
 static bool is_missed(pid_t pid)
 {
     struct ss_maps maps;

@@ -324,7 +324,7 @@ struct ss_device_consumer {
     struct ss_device_ring_header *header;
     const uint8_t *data;
     uint64_t tail, mask, size;
-    bool is_broken; /* its content is no sequence of messages: nothing more is read */
+    bool is_broken; /* its content is not a sequence of messages: nothing more is read */
 };
 
 /* `bytes` of the file are mapped at `memory`. false: no device ring, or of another version. */

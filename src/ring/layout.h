@@ -34,7 +34,7 @@ enum {
     SS_RING_LINE_BYTES = 64,
 
     SS_RING_DIRECTORY_AT = 4096,
-    SS_RING_MAX_THREADS = 2048, /* rings; those of ended threads are reused */
+    SS_RING_MAX_THREADS = 2048, /* rings; a ring is reused when its thread has ended */
     SS_RING_DEFINITIONS_AT = 65536,
     SS_RING_DEFINITIONS_BYTES = 4 << 20,
     SS_RING_DEFINITIONS_CHUNK_BYTES = 65536, /* allocated at a time */

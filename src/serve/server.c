@@ -308,7 +308,7 @@ static void raise_descriptor_limit(void)
     }
 }
 
-/* A client that breaks its connection is no problem of the user. */
+/* A client that breaks its connection is not a problem of the user. */
 static void discard_message(void *context, const char *format, va_list arguments)
 {
     (void)context;

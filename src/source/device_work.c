@@ -202,7 +202,7 @@ static bool take_sampler(struct ss_device_reading *reading, const void *message,
     return is_good;
 }
 
-/* A value that is no number is none. */
+/* A value that is not a number is ignored. */
 static bool take_sample(struct ss_device_reading *reading, const void *message, size_t bytes)
 {
     const struct ss_device_sample_message *sample = message;

@@ -186,7 +186,7 @@ static bool take_from_states(struct ss_sampler_entry *entry, const struct ss_pyt
     for (size_t i = 0; i < entry->inner.count; i++) {
         if (entry->python == thread) {
             entry->python = entry->inner.data[i];
-            thread = entry->python; /* it is no inner one any more */
+            thread = entry->python; /* it is no longer an inner frame */
         } else if (entry->inner.data[i] != thread) {
             entry->inner.data[count++] = entry->inner.data[i];
         }

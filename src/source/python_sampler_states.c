@@ -2,7 +2,7 @@
 /*
  * Determines the state of each thread with few system calls. By increasing cost:
  *
- *   parked    asleep for a while: one clock read shows that none of them has run;
+ *   parked    asleep for a while: one read of a clock shows that it has not run;
  *   waiting   for the GIL, while its holders since the last poll are known: the wait ends only when
  *             the thread gets the GIL;
  *   waiting   for the GIL, like all others, by the waiter count of the GIL;

@@ -204,7 +204,7 @@ static void get_tracks(struct restoring *restoring, const struct ss_model *model
     ss_free(rows);
 }
 
-/* Each group has the tracks behind those of the one before. */
+/* The tracks of a group follow those of the group before it. */
 static void check_groups(struct restoring *restoring, const struct ss_timeline *timeline)
 {
     uint32_t next = 0;

@@ -177,7 +177,7 @@ static enum ss_outcome put_stack(struct ss_step *step, struct ss_wire_cursor bod
                : ss_step_malformed(step, "an interning id is too large");
 }
 
-/* Names that are none of a field are those of other programs, or of a later version. */
+/* A name that is not a field's comes from another program or a later version. */
 static enum ss_outcome put_field_name(struct ss_step *step, struct ss_wire_cursor body,
                                       uint32_t sequence)
 {

@@ -14,7 +14,7 @@ static enum ss_outcome malformed_record(struct ss_step *step)
     return ss_step_malformed(step, "a message is cut or not protocol-buffer data");
 }
 
-/* Maps the refs of the file to those of the reader. */
+/* Maps the refs of the file to the reader's. */
 static void resolve(const struct ss_tables *tables, const struct ss_schema_record *schema,
                     void *record, const uint64_t *ids)
 {

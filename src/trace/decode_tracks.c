@@ -247,7 +247,7 @@ static enum ss_outcome read_value(struct ss_step *step, struct ss_wire_cursor bo
     return SS_STEP_GOOD;
 }
 
-/* Refs to entities become those of the reader. */
+/* Maps refs to entities to the reader's. */
 static void add_field(struct ss_decoder *decoder, uint32_t id, const struct ss_trace_value *value)
 {
     struct ss_event_value row = {.field = id, .value = *value};

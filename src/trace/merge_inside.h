@@ -56,7 +56,7 @@ struct ss_merge_flow {
     uint32_t part; /* + 1; 0: free */
 };
 
-/* Totals of sources: those of each part, of which the writer keeps the sums. */
+/* Totals of sources, per part; the writer keeps their sums. */
 struct ss_merge_counts {
     struct ss_intern keys;                          /* part and source */
     struct ss_vec_of(struct ss_trace_counts) parts; /* by key */

@@ -148,7 +148,7 @@ static enum ss_status on_thread(void *context, const struct ss_trace_thread *thr
 
 /* --- entities --------------------------------------------------------------------------------- */
 
-/* Its refs become those of the output. */
+/* Maps its refs to the output's. */
 static void move_refs(struct ss_merge_input *input, enum ss_schema_id id,
                       union ss_trace_entity *entity)
 {
@@ -467,8 +467,8 @@ static void replace_counts(struct ss_trace_counts *sum, const struct ss_trace_co
     sum->time_ns = now->time_ns > sum->time_ns ? now->time_ns : sum->time_ns;
 }
 
-/* The totals of a part replace its earlier ones; windows share those of their recorder. Returns the
- * sum of all parts; its cost does not depend on how many there are. */
+/* The totals of a part replace its earlier ones; windows share the totals of their recorder.
+ * Returns the sum of all parts; its cost does not depend on how many there are. */
 static struct ss_trace_counts sum_up_counts(struct ss_merge_input *input,
                                             const struct ss_trace_counts *counts)
 {

@@ -20,7 +20,7 @@ static inline uint64_t ss_format_word(unsigned version)
     return SS_FORMAT_MAGIC | (uint64_t)version << 7;
 }
 
-/* The first packet of a unit begins with packet tag, length, marker field. The marker is that of
+/* The first packet of a unit begins with packet tag, length, marker field. The marker comes from
  * Perfetto, so that its tools find the same boundaries. */
 enum { SS_MARKER_BYTES = 19 }; /* tag (2), length (1), the 16 bytes */
 extern const uint8_t ss_marker[SS_MARKER_BYTES];

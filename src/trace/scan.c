@@ -196,7 +196,7 @@ static bool read_trailer(const uint8_t *unit_bytes, struct ss_wire_cursor packet
 enum unit_result { UNIT_GOOD, UNIT_BAD, UNIT_CUT, UNIT_NEEDS_MORE };
 
 /* Reads the unit at `bytes`. Sets `*reason` when the unit is invalid. Long: every way in which
- * bytes are no unit has its own reason. */
+ * bytes are not a unit has its own reason. */
 static enum unit_result read_unit(const uint8_t *bytes, size_t length, bool at_end,
                                   struct ss_scan_unit *unit, const char **reason)
 {

@@ -70,7 +70,7 @@ struct ss_payload_field {
     const char *name, *type, *meaning;
     uint32_t number;
 };
-/* The fields that are no records; ends with a row without name. */
+/* The fields that are not records. The last row has no name. */
 extern const struct ss_payload_field ss_payload_fields[];
 
 /* Indices of the ids of a record, SS_ID_process_uuid, …, and their count, SS_IDS_process. */

@@ -86,7 +86,7 @@ enum { SS_MAX_EVENT_FIELDS = 32 /* of one event */ };
 enum ss_event_kind { SS_EVENT_BEGIN, SS_EVENT_END, SS_EVENT_INSTANT, SS_EVENT_KIND_COUNT };
 
 enum ss_event_flag {
-    /* END: the true end was not observed; the time is that of the last observation. */
+    /* END: the true end was not observed; the time is of the last observation. */
     SS_EVENT_END_UNSEEN = 1,
     /* BEGIN: the range began before the recording; the time is the earliest known. */
     SS_EVENT_BEGIN_UNSEEN = 2

@@ -46,7 +46,7 @@ struct ss_unit {
 /* The header and trailer fields of a unit. */
 struct ss_unit_seal {
     uint32_t number;
-    uint32_t period;           /* hash: unlikely to equal that of another period or trace */
+    uint32_t period;           /* hash: unlikely to equal the hash of another period or trace */
     uint64_t fallback_time_ns; /* for first and last when there are no events */
     bool restart, gap, sealed;
 };

@@ -13,7 +13,7 @@
 
 struct ss_trace_unit {
     uint32_t number;
-    uint32_t period; /* hash: unlikely to equal that of another period or trace */
+    uint32_t period; /* hash: unlikely to equal the hash of another period or trace */
     bool restart, gap;
 };
 

@@ -247,7 +247,8 @@ void ss_writer_put_process(struct ss_trace_writer *writer, struct ss_writer_proc
     ss_writer_use_process(writer, entry->record.parent_ref);
     uint64_t parent = ss_writer_process_uuid(writer, entry->record.parent_ref);
     entry->parent_uuid = parent != 0 ? parent : entry->parent_uuid;
-    /* Viewers keep the first name: that of a child is not known before it executes a program. */
+    /* Viewers keep the first name. The name of a child is not known before it executes a program.
+     */
     const struct ss_writer_process *from = ss_writer_process_at(writer, entry->record.parent_ref);
     bool is_named = entry->was_put || from == NULL || entry->record.cmdline.length == 0 ||
                     !ss_strview_equal(entry->record.cmdline, from->record.cmdline);

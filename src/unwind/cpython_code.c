@@ -373,7 +373,7 @@ static bool was_reused(struct ss_code_cache *cache, struct ss_code *code)
     return true;
 }
 
-/* Drops those of cache->checked that have changed. false: the target cannot be read. */
+/* Drops the entries of cache->checked that have changed. false: the target cannot be read. */
 static bool drop_changed(struct ss_code_cache *cache, uint32_t *dropped)
 {
     struct ss_fingerprint_bytes bytes[CHECK_BATCH];

@@ -151,7 +151,7 @@ bool ss_python_check_frames(struct ss_python *python, const uint32_t *frames, si
 /* Code objects that were read for names, so far: if a walk reads none, the names that it returns
  * are from before it. */
 uint64_t ss_python_loads(const struct ss_python *python);
-/* true: since its walk the code object of the frame was replaced: the name may be that of another.
+/* true: since its walk the code object of the frame was replaced: the name may be of another.
  */
 bool ss_python_frame_is_replaced(const struct ss_python *python, uint32_t id);
 /* The frame that stands for one whose code object was replaced. */

@@ -9,7 +9,7 @@
 
 enum {
     SS_WALK_OWNED_BY_C = 3,    /* this owner and above: an entry from C, 3.12 on */
-    SS_WALK_CODE_TAG_BITS = 7, /* low bits of a _PyStackRef that are no address bits, 3.14 on */
+    SS_WALK_CODE_TAG_BITS = 7, /* low bits of a _PyStackRef that are not address bits, 3.14 on */
 };
 
 struct ss_walk_frame {

@@ -31,8 +31,8 @@ struct lanes {
 bool ss_chrome_has_tracks(const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;
-    /* Every recording has counters of host and processes: alone they are no result of filters that
-     * exclude all samples. */
+    /* Every recording has counters of host and processes: alone they are not the result of filters
+     * that exclude all samples. */
     return model->ranges.count + model->marks.count > 0 ||
            (model->values.count > 0 && selection->filtered == 0);
 }

@@ -44,7 +44,7 @@ extern const struct ss_report_view ss_report_views[];
 
 /* The report as a part of a page that is not ours, such as the output of a notebook: HTML without
  * scripts and without anything that is loaded, in the colours of what is around it. At most
- * SS_REPORT_NOTEBOOK_MAX_BYTES. It is no format of the command line. */
+ * SS_REPORT_NOTEBOOK_MAX_BYTES. It is not a format of the command line. */
 enum { SS_REPORT_NOTEBOOK_MAX_BYTES = 200 * 1000 };
 ss_report_render ss_report_notebook;
 

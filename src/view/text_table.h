@@ -47,9 +47,9 @@ void ss_text_table_put(struct ss_text_table *table, size_t column, struct ss_str
                        const char *colour);
 void ss_text_table_putf(struct ss_text_table *table, size_t column, const char *colour,
                         const char *format, ...) SS_PRINTF(4, 5);
-/* Whether the column draws the number before it; a view that is no terminal leaves it out. */
+/* Whether the column draws the number before it; a view that is not a terminal leaves it out. */
 bool ss_text_table_is_drawing(const struct ss_text_table *table, size_t column);
-/* Whether the column is no drawing, and has a title or text. */
+/* Whether the column is not a drawing, and has a title or text. */
 bool ss_text_table_is_shown(const struct ss_text_table *table, size_t column);
 /* `width` 0: no limit. */
 enum ss_status ss_text_table_print(const struct ss_text_table *table, FILE *out, size_t width,

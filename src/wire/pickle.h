@@ -67,7 +67,7 @@ struct ss_pickle_source {
 void ss_pickle_init(struct ss_pickle *pickle);
 void ss_pickle_fini(struct ss_pickle *pickle);
 
-/* SS_E_FORMAT: it is no pickle, it is cut, or it is more than data. SS_E_LIMIT: the values need
+/* SS_E_FORMAT: it is not a pickle, it is cut, or it is more than data. SS_E_LIMIT: the values need
  * more memory than allowed. */
 enum ss_status ss_pickle_read(struct ss_pickle *pickle, const struct ss_pickle_source *source,
                               struct ss_error *err);
@@ -76,7 +76,7 @@ bool ss_pickle_probe(const char *head, size_t length);
 
 /* The id of a text, for ss_pickle_get. Before or after reading. */
 uint32_t ss_pickle_key(struct ss_pickle *pickle, const char *text);
-/* The item with this key; ABSENT: there is none, or the value is no dict. */
+/* The item with this key; ABSENT: there is none, or the value is not a dict. */
 struct ss_pickle_value ss_pickle_get(const struct ss_pickle *pickle, struct ss_pickle_value dict,
                                      uint32_t key);
 /* Items of a list or tuple; 0 of anything else. */

@@ -71,7 +71,7 @@ def test_example(record):
 
 
 def test_a_recording_of_ranges_alone(record, stepscope, tmp_path):
-    record("annotated", "60")  # for long enough to see that it is no Python
+    record("annotated", "60")  # for long enough to see that it is not Python
     path = tmp_path / "out.pftrace"
     why = "no program that ran was a Python that stepscope reads"
     done = stepscope("report", path)  # what there is, in place of what there is not

@@ -215,7 +215,7 @@ def test_steps_count_the_kernels_of_graphs(graphs):
     ("record", ["--counters", "memory", "--counters-skip", "2", "--counters-count", "0"]),
     ("kernel", ["-k", "gemm", "--counters", "memory", "--count", "0"])])
 def test_a_step_within_a_capture_does_not_break_it(graphs, command, options):
-    """Nothing waits for the device there; the step with the capture is no measurement."""
+    """Nothing waits for the device there; the step with the capture is not a measurement."""
     recording = graphs(command, *options, mode="marked")
     rows = [row for row in recording.rows("metric") if row["metric"] == "dram__bytes_read.sum"]
     assert rows and {row["avg"] for row in rows} == {6 * THREADS * 64}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that preload.so is loaded into and that are no Python, or cannot take it: they behave as
+"""Programs that preload.so is loaded into and that are not Python, or cannot take it: they behave as
 ever."""
 
 import json
@@ -42,7 +42,7 @@ def build(tmp_path, compiler, *flags):
 
 
 def words(stderr):
-    """What the program and its loader wrote: record reports that a program is no Python."""
+    """What the program and its loader wrote: record reports that a program is not Python."""
     return [line for line in stderr.splitlines()
             if not line.startswith("stepscope record: no samples")]
 

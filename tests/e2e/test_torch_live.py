@@ -292,7 +292,7 @@ def test_an_unknown_libtorch_without_a_way_is_left_alone(stepscope, tmp_path, in
     assert facts["torch.operators"].startswith("unsupported torch version 2.99.0")
     assert facts["torch.operator_route"] == "4"
     assert "aten::addmm" not in {event.get("name") for event in events_of(trace)}
-    # What the hooks record are no ranges of the program: else --stats would list them, as nsys does.
+    # What the hooks record are not ranges of the program: else --stats would list them, as nsys does.
     assert ("torch.module", "Linear") in {(row["domain"], row["name"]) for row in rows_of(trace, "range")}
     assert text_of(trace) in stderr and text_of(trace, "--by", "range") not in stderr
 

@@ -243,7 +243,7 @@ def test_a_recorder_that_is_killed(alone):
 
 
 def test_other_files_in_the_folder_of_requests(alone):
-    """They are no recorders, neither stall nor answer, and nothing is said of them."""
+    """They are not recorders, neither stall nor answer, and nothing is said of them."""
     folder = alone.requests()
     for name, text in (("notes.txt", "recorded"), ("host.1234", "junk"), ("host.1234.said", "recorded"),
                        ("0.said", ""), ("empty.77", ""), ("1234.request", "steps 1 2"), ("\x1b[31m.1", "x")):

@@ -212,7 +212,7 @@ EXPORT int nvmlDeviceGetTemperature(struct gpu *gpu, unsigned sensor, unsigned *
     return sensor == 0 ? OK : NOT_SUPPORTED;
 }
 
-/* The first one idles, which is no loss; the second one is too hot. */
+/* The first one idles, which is not a loss; the second one is too hot. */
 EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(struct gpu *gpu, unsigned long long *reasons)
 {
     *reasons = gpu->index == 0 ? 0x1 : 0x20;

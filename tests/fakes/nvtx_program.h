@@ -50,7 +50,7 @@ static inline const void *nvtx_get_table(uint32_t id)
                                           : NULL;
 }
 
-/* As of NVTX 3: slot 0 of each module is no function. */
+/* As of NVTX 3: slot 0 of each module is not a function. */
 static inline void nvtx_program_init(struct nvtx_program *program)
 {
     static const unsigned sizes[SS_NVTX_MODULE_COUNT] = {

@@ -230,7 +230,7 @@ def test_a_later_version_of_a_table(rows_of):
 
 @pytest.mark.parametrize("number, device, without_launch", [("09", 20, 0), (10, 3, 2)])
 def test_work_of_other_devices(rows_of, number, device, without_launch):
-    """MTIA by the correlation of its calls; Ascend by the name of its process. Waits are no work."""
+    """MTIA by the correlation of its calls; Ascend by the name of its process. Waits are not work."""
     (row,) = rows_of(case(number), "gpu")
     assert (row["device"], row["kernels"], row["without_launch"]) == (device, 2, without_launch)
     assert row["kernel_ns"] == pytest.approx(1_200_500, abs=500)

@@ -115,7 +115,7 @@ def test_list_of_segments(tables, snapshot):
 
 
 def test_frees_with_the_frames_of_their_allocations(tables, snapshot):
-    """context="alloc": a free says where its memory was allocated, which is no phase of its own."""
+    """context="alloc": a free says where its memory was allocated, which is not a phase of its own."""
     gpu = trained(frees_have_frames=False)
     memory = tables(snapshot(gpu), "memory")
     assert by(memory["allocation"], "category") == gpu.answers.by_label()

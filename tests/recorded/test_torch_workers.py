@@ -99,7 +99,7 @@ def test_windows_with_files_of_their_own(recordings, tables_of, method):
 
 
 def test_one_worker_of_a_stream(load, iterators):
-    """The end of the data is no batch."""
+    """The end of the data is not a batch."""
     said, (row,), loader, trace = load("stream")
     assert iterators(trace) == (0, 1, 1)
     assert said["updates"] == 12
@@ -122,7 +122,7 @@ def test_a_worker_that_dies(load):
 
 
 def test_a_worker_that_is_killed_in_a_fetch(load):
-    """What it had not finished is no batch."""
+    """What it had not finished is not a batch."""
     said, rows, _, _ = load("killed")
     assert said["error"]
     rows = {row["worker"]: row for row in rows}

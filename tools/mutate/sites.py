@@ -107,7 +107,7 @@ class _Finder:
         self.visit(node.child_by_field_name("body"))
 
     def visit(self, node):
-        """Every node but those below which a change is no mutant."""
+        """Every node but those below which a change is not a mutant."""
         if node.type == "declaration" and any(
                 child.type == "storage_class_specifier" for child in node.children):
             return

@@ -16,7 +16,7 @@ import sites
 
 HERE = pathlib.Path(__file__).resolve().parent
 JOBS = min(2, os.cpu_count() or 1)
-# Warnings that mean that a mutant is no C program, though GCC translates it.
+# Warnings that mean that a mutant is not a C program, though GCC translates it.
 ERRORS = ["-Werror=int-conversion", "-Werror=incompatible-pointer-types",
           "-Werror=implicit-function-declaration"]
 
@@ -65,7 +65,7 @@ class Tree:
             path = pathlib.Path(entry["file"])
             words = shlex.split(entry["command"])
             if path.is_relative_to(self.source / "src"):
-                # The optimiser is to show which mutants are no different program.
+                # The optimiser is to show which mutants are not a different program.
                 kept = [word for word in words[:words.index("-o")] if word not in ("-g", "-Og")]
                 found[str(path.relative_to(self.source))] = kept
         return found
@@ -148,7 +148,7 @@ class Tree:
 
 
 def compiled(text, path, command, folder):
-    """The object code of a text in the place of the file at `path`; None if it is no C program."""
+    """The object code of a text in the place of the file at `path`; None if it is not a C program."""
     with tempfile.TemporaryDirectory() as temporary:
         # Below the name of the file, so that what it says of itself is the same.
         out = pathlib.Path(temporary) / "out.o"

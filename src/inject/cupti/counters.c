@@ -191,7 +191,7 @@ static const char *unit_of(const char *metric)
 }
 
 /* Names of metrics and units have no characters that JSON escapes: they came from CUPTI, or CUPTI
- * knows them. Values that are no number are left out. */
+ * knows them. Values that are not numbers are left out. */
 static void put_values(const double *values, struct ss_strbuf *text)
 {
     const struct ss_counter_choice *choice = &ss_counters.ranges.choice;

@@ -21,8 +21,8 @@ enum {
     MOST_SLOTS = 1 << 17,
     CHECK_EVERY = 4096, /* launches between two checks for reused code objects */
     CHECK_BATCH = 128,
-    OWNED_BY_C = 3,    /* frame_owner from 3.12 on: an entry from C, which is no Python frame */
-    CODE_TAG_BITS = 7, /* low bits of a reference, which are no address bits, from 3.14 on */
+    OWNED_BY_C = 3,    /* frame_owner from 3.12 on: an entry from C, which is not a Python frame */
+    CODE_TAG_BITS = 7, /* low bits of a reference, which are not address bits, from 3.14 on */
     MOST_RANGES = 256
 };
 
@@ -83,7 +83,7 @@ static uint64_t word_at(uint64_t address)
     return value;
 }
 
-/* A layout is that of this Python if the thread state says which thread it is of. */
+/* A layout fits this Python if the thread state it decodes names this thread. */
 static bool fits_thread(const struct ss_cpython_layout *layout, uint64_t state)
 {
     struct ss_memory_reader reader = {.read = read_self};

@@ -51,7 +51,7 @@ static uint32_t enable(uint32_t is_enabled, void *subscriber, int domain, uint32
                            : SS_CUPTI_OK;
 }
 
-/* CUPTI refuses numbers that are no functions. */
+/* CUPTI refuses numbers that are not functions. */
 static uint32_t enable_domain(uint32_t is_enabled, void *subscriber, int domain)
 {
     if (!is_valid(subscriber, domain)) {

@@ -190,7 +190,7 @@ static uint32_t define_name(const struct ss_mpi_group *group, const int *ranks, 
     return ss_define_name(text, length);
 }
 
-/* Whether the ranks are those of the first group, which is the world's. */
+/* Whether the ranks equal those of the first group, the world. */
 static bool are_the_world(const int *ranks, uint32_t size)
 {
     return group_count > 0 && groups[0].size == size && has_ranks(&groups[0], ranks, size);

@@ -33,7 +33,7 @@ static struct {
 static MPI_Comm comm_world, comm_null;
 static MPI_Datatype null_type;
 
-/* The constants of Open MPI are addresses in its library, those of MPICH are numbers. */
+/* The constants of Open MPI are addresses in its library; in MPICH they are numbers. */
 static bool find_constants(void *(*find)(const char *name))
 {
 #ifdef OPEN_MPI
@@ -466,7 +466,7 @@ static void complete(struct ss_mpi_claims *claims, int count, const int *indices
     ss_mpi_recorder->release(claims);
 }
 
-/* A test that finds nothing complete is no event. `done`: how many are complete. */
+/* A test that finds nothing complete is not an event. `done`: how many are complete. */
 #define COMPLETES(name, parameters, arguments, is_wait, count, requests, done, indices)            \
     FORWARDS(name)                                                                                 \
     static int OBSERVED(name) parameters                                                           \

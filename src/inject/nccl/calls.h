@@ -14,7 +14,8 @@
  * The number of an operation in its communicator is how many were called before it. It is unknown
  * (-1) if several ranks of one communicator are in this process, as calls do not name the rank.
  *
- * A call within another is a part of it: what RCCL does by messages is no message of the program.
+ * A call within another is a part of it: what RCCL does by messages is not a message of the
+ * program.
  *
  * Any thread; a lock is held for a moment. Nothing is allocated.
  */

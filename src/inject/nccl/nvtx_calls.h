@@ -23,7 +23,7 @@
  * as any other. */
 bool ss_nccl_nvtx_push(uint32_t domain, uint32_t name, const struct ss_nvtx_payload *payloads,
                        size_t count);
-/* The innermost range ends; `payloads`: those of its end. Returns as the call that began it. */
+/* The innermost range ends; `payloads`: given at its end. Returns as the call that began it. */
 bool ss_nccl_nvtx_pop(uint32_t domain, const struct ss_nvtx_payload *payloads, size_t count);
 
 #endif

@@ -58,7 +58,7 @@ def _is_mask_of(mask, tokens):
 
 
 def _real_tokens(tokens, mask, padding, padding_mask=None):
-    """Tokens that are no padding; None: not known. In a mask of padding, this is what is True."""
+    """Tokens that are not padding; None: not known. In a mask of padding, this is what is True."""
     if _is_mask_of(mask, tokens):
         return _count_in(mask, 0)
     if _is_mask_of(padding_mask, tokens) and padding_mask.dtype is torch.bool:

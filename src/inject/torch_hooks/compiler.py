@@ -62,7 +62,7 @@ def _begin_compiled(args, kwargs):
 
 
 def _wrap_compiled(args, compiled):
-    """A compiled graph that has a backward is a forward, even of a function that is no module."""
+    """A compiled graph that has a backward is a forward, even of a function that is not a module."""
     if getattr(args[0], "trace_joint", False):
         return around_untraced(_begin_compiled, leave_phase)(compiled, _compiled_hook)
     return None

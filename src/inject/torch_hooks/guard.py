@@ -5,7 +5,7 @@ where a call more would cost too much, uses a Hook of here in the same way).
 A hook that raises is switched off: its function then does what it did without it. The recording
 has a note (the fact "torch.hooks") and the number of such hooks ("torch.failed_hooks"). Exceptions
 of the program pass through the one frame of a wrapper unchanged. Those are also the exceptions
-that a signal handler of the program raises while a hook runs, and all that are no Exception.
+that a signal handler of the program raises while a hook runs, and all that are not an Exception.
 
 A wrapper leaves compiled calls unchanged: it first checks whether torch is compiling, so that the
 compiler traces only the original function. Hooks of functions that no compiler traces omit that."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads the hooks from the texts that libstepscope contains (src/inject/torch.c).
 
-The files of this folder import each other like those of a package, and libstepscope's functions
+The files of this folder import each other as in a package, and libstepscope's functions
 from `.libstepscope`. No file of ours is needed in the recorded program's Python, and nothing of
 ours gets into its sys.modules: the import statements of these files use the function below instead
 of the interpreter's. Python 3.8 and later."""
@@ -11,7 +11,7 @@ import types
 
 modules = {}  # by name; also the functions of libstepscope, and this file
 _package = types.ModuleType("_stepscope_torch")  # has the modules as attributes
-_builtins = {}  # those of the interpreter, except for __import__
+_builtins = {}  # the interpreter's builtins, except for __import__
 
 
 def _make_module(name):

@@ -171,7 +171,7 @@ def _begin_shutdown(args, kwargs):
 
 class _Collate:
     """A collate function whose calls are ranges. Its copy or pickle is the function itself. Guarded
-    in the same way as the wrappers of guard.py, which are no objects."""
+    in the same way as the wrappers of guard.py, which are not objects."""
     hook = Hook("collate_fn")
 
     def __init__(self, inner):

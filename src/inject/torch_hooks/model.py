@@ -76,7 +76,7 @@ class _Model:
     parameters = 0      # number of them in the largest model so far
     default_type = None
     batch_size = 0      # recorded
-    other_size = 0      # that of the last call, if it differs
+    other_size = 0      # size in the last call, if it differs
     is_trained = False
     updates = -1        # `state.updates` at the last training call that counted
 

@@ -108,7 +108,7 @@ static void a_copy_alone_is_waited_for(void **state)
     end(&found);
 }
 
-/* A copy that returns at once is no wait, nor does it end meanwhile what was launched by another
+/* A copy that returns at once is not a wait, nor does it end meanwhile what was launched by another
  * thread later. */
 static void what_is_launched_later_is_not_waited_for(void **state)
 {

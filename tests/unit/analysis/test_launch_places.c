@@ -129,7 +129,7 @@ static void test_operators(void **state)
                  (int64_t[]){0, 50 * N, 0, 0, 50}, 5);
     assert_cells(&table, "autograd::engine::evaluate_function: AccumulateGrad",
                  SS_OPERATOR_DEVICE_SELF, (int64_t[]){9 * N, 9 * N, N, 9, 9}, 5);
-    /* the call that launches is no operator */
+    /* the call that launches is not an operator */
     assert_cells(&table, "cudaLaunchKernel", SS_OPERATOR_DEVICE_SELF, (int64_t[]){0, 0, 0, 0, 0},
                  5);
     assert_string_equal(cells_of(&table, "cudaLaunchKernel")[SS_OPERATOR_KIND].text.data,

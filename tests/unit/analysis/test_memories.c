@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a training holds, computed by hand: phases between their readings, whose the peak is, what
- * grows, how far the limit is; and values that are no bytes. */
+ * grows, how far the limit is; and values that are not bytes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -231,7 +231,7 @@ static void counters_take_the_place_of_estimates(void **state)
     end(&made);
 }
 
-/* A file of counters beside a recording of the same program: its kernels are no further ones. */
+/* A file of counters beside a recording of the same program: its kernels are not further ones. */
 static void measurements_are_no_kernels_beside_those_with_times(void **state)
 {
     (void)state;

@@ -262,7 +262,7 @@ static void hot_line_of_operators(void **state)
     speaks(&shape, "hot-line");
 }
 
-/* A training without a loader takes its batches by index: so much of it is no fault. */
+/* A training without a loader takes its batches by index: so much of it is not a fault. */
 static uint64_t indexing;
 
 static void add_indexing(struct made *made, const struct shape *shape)

@@ -105,7 +105,7 @@ static void test_the_time_line_has_the_median_and_the_slowest(void **state)
     const struct ss_step_timeline_step *slowest = &timeline.steps.data[1];
     assert_string_equal(slowest->which, "slowest");
     assert_int_equal(slowest->number, 7);
-    assert_int_equal(slowest->lanes.count, 1); /* the steps themselves are no lane */
+    assert_int_equal(slowest->lanes.count, 1); /* the steps themselves are not a lane */
     assert_int_equal(slowest->lanes.data[0].spans.count, 1);
     assert_int_equal(slowest->lanes.data[0].spans.data[0].begin_ns, 0);
     assert_int_equal(slowest->lanes.data[0].spans.data[0].duration_ns, STEP_NS / 4);

@@ -378,7 +378,7 @@ static void test_waits_for_communication_are_no_backward(void **state)
     assert_int_equal(summary.phases.count, 3);
     assert_string_equal(ss_model_text(model, summary.phases.data[0].name), "backward");
     assert_string_equal(ss_model_text(model, summary.phases.data[1].name), "communication");
-    /* 10 us between two operators are no wait. */
+    /* 10 us between two operators are not a wait. */
     assert_int_equal(summary.phase_ns[1], 17 * MS - 10001);
     assert_int_equal(summary.phase_ns[0], 33 * MS + 10001);
     assert_int_equal(summary.phase_ns[2], 50 * MS);

@@ -261,7 +261,7 @@ static void test_a_last_step_with_work(void **state)
     ss_model_fini(&made.model);
 }
 
-/* Without a track of steps, it gets one; passes are no steps then. */
+/* Without a track of steps, it gets one; passes are not steps then. */
 static void test_they_precede_passes(void **state)
 {
     (void)state;

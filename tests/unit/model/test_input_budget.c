@@ -103,7 +103,7 @@ static void reading_is_limited_by_what_the_file_stores(void **state)
     }
     assert_int_equal(ss_input_budget_read(&budget, 1, &err), SS_E_LIMIT);
     assert_non_null(strstr(err.message, "stores 1048576 bytes, but stands for more than 1224 MiB"));
-    init_of_file(MIB, 1024 * MIB); /* what lies in a hole is no content */
+    init_of_file(MIB, 1024 * MIB); /* what lies in a hole is not content */
     for (int i = 0; i < 64 + 200; i++) {
         assert_int_equal(ss_input_budget_read(&budget, MIB, &err), SS_OK);
     }

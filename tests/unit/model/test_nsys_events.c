@@ -246,7 +246,7 @@ static void steps_without_numbers_are_counted(void **state)
     assert_int_equal(payload(find_range("step", 0)), 0);
     assert_int_equal(find_range("step", 0)->begin_ns, 10);
     assert_int_equal(payload(find_range("step", 1)), 1);
-    load_statements(NVTX RANGE(10, 20, "step 5", T100)); /* one range is no loop */
+    load_statements(NVTX RANGE(10, 20, "step 5", T100)); /* one range is not a loop */
     assert_int_equal(count_ranges("step"), 0);
     assert_int_equal(count_ranges("step 5"), 1);
     load_statements(NVTX RANGE(10, 20, "ProfilerStep#5", T100));

@@ -81,7 +81,7 @@ static void test_steps(void **state)
     assert_int_equal(placed(&made, 999).step, SS_SAMPLE_NO_STEP);
     assert_int_equal(placed(&made, 1000).step, SS_SAMPLE_LATER_STEP);
     assert_int_equal(placed(&made, 1299).step, SS_SAMPLE_LATER_STEP);
-    /* What follows the last step that ended is no training. */
+    /* What follows the last step that ended is not training. */
     assert_int_equal(placed(&made, 1300).step, SS_SAMPLE_NO_STEP);
     assert_int_equal(placed(&made, 5000).step, SS_SAMPLE_NO_STEP);
     ss_model_fini(&made.model);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's texts, as many kernels write them, and what is no such text at all. */
+/* The kernel's texts, as many kernels write them, and what is not such a text at all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

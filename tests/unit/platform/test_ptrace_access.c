@@ -103,7 +103,7 @@ static void test_namespace_comes_before_ids(void **state)
     facts.target_user_ns = 2;
     facts.target.uid[1] = 65534;
     expect(&facts, SS_PTRACE_USER_NAMESPACE, SS_E_PERMISSION, "user namespace", "inside");
-    facts.target_user_ns = 0; /* unknown is no evidence */
+    facts.target_user_ns = 0; /* unknown is not evidence */
     assert_int_equal(ss_ptrace_classify(&facts), SS_PTRACE_UID);
 }
 

@@ -277,7 +277,7 @@ static void steps_and_epochs_follow_each_other(void **state)
     assert_int_equal(fixture.story.role, SS_PROCESS_ROLE_TRAINS);
 }
 
-/* What follows the last update of a training is no step: it loads, evaluates and saves. */
+/* What follows the last update of a training is not a step: it loads, evaluates and saves. */
 static void a_step_begins_with_its_first_work(void **state)
 {
     (void)state;

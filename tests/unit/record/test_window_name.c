@@ -174,7 +174,7 @@ static void the_newest_stay(void **state)
     assert_true(exists("a") && exists("c") && exists("theirs"));
     assert_false(exists("b"));
     unlink(path_of("a"));
-    add(&kept, "d"); /* what is gone already is no error */
+    add(&kept, "d"); /* what is gone already is not an error */
     assert_true(exists("c") && exists("d"));
     ss_retained_files_fini(&kept);
     assert_true(exists("c") && exists("d"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages through the ring of a device's collector, and rings that are no such ring. */
+/* Messages through the ring of a device's collector, and rings that are not such rings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

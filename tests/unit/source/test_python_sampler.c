@@ -85,7 +85,7 @@ static void start(struct target *target, const char *code)
     close(from[1]);
     target->to = fdopen(to[1], "w");
     target->from = fdopen(from[0], "r");
-    assert_int_equal(ask(target, NULL), 0); /* "ready" is no number; -1: no Python here */
+    assert_int_equal(ask(target, NULL), 0); /* "ready" is not a number; -1: no Python here */
 }
 
 static void end(struct target *target)

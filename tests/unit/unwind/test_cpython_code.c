@@ -183,7 +183,7 @@ static void many_codes_keep_their_frames(void **state)
     end(&fixture);
 }
 
-/* --- what is no code --- */
+/* --- what is not code --- */
 
 static void assert_none(struct fixture *fixture, uint64_t code)
 {

@@ -95,7 +95,7 @@ static void cut_tables_are_read_as_far_as_they_go(void **state)
     assert_int_equal(line_at(SS_LINES_LOCATIONS, table, sizeof table, 1, 100), 2);
 }
 
-/* The byte after the table is no part of it, whatever it has. */
+/* The byte after the table is not a part of it, whatever it has. */
 static void half_a_pair_is_no_pair(void **state)
 {
     (void)state;

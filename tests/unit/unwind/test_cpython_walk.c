@@ -152,7 +152,7 @@ static void a_leaf_that_comes_and_goes_is_no_wrong_stack(void **state)
     }
 }
 
-/* The two innermost frames are being written: what stands in them is no code. */
+/* The two innermost frames are being written: what stands in them is not code. */
 static void scramble_leaves(struct image *image, uint64_t serial)
 {
     for (size_t i = 1; i <= 2; i++) {
