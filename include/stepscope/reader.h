@@ -269,7 +269,7 @@ typedef struct stepscope_field {
     stepscope_value value;
 } stepscope_field;
 
-/* From its begin to its end, on one track; ranges of one track and lane nest. */
+/* From its start to its end, on one track; ranges of one track and lane nest. */
 typedef struct stepscope_range {
     uint64_t begin_ns, end_ns;
     uint32_t track_ref;
@@ -279,7 +279,7 @@ typedef struct stepscope_range {
     int begin_unseen;  /* it began before the recording did */
     int end_unseen;    /* it ended after the recording: end_ns is the last known time */
     stepscope_value payload;
-    const stepscope_field *fields; /* of its begin and its end; valid during the call */
+    const stepscope_field *fields; /* of its start and its end; valid during the call */
     uint32_t field_count;
 } stepscope_range;
 

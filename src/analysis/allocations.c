@@ -129,7 +129,7 @@ static void add_lone(struct ss_allocations *allocations, const struct coded *cod
 
 /* --- totals ----------------------------------------------------------------------------------- */
 
-/* What is alive at the begin, as far as events name it. */
+/* What is alive at the start, as far as events name it. */
 struct begin {
     int64_t allocated, reserved;
     bool has_before, has_segments;
@@ -219,7 +219,7 @@ static void begin_points(const struct ss_allocations *allocations, struct ss_all
     }
 }
 
-/* What is missing at the begin: by the first total; else as much as is freed in excess. */
+/* What is missing at the start: by the first total; else as much as is freed in excess. */
 static uint64_t base_of(const struct ss_model *model, const struct ss_allocation_pool *pool,
                         const struct ss_allocation_pool_events *events, const struct begin *begin,
                         bool by_totals)

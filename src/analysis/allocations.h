@@ -114,9 +114,9 @@ struct ss_allocation {
 struct ss_allocation_pool {
     uint32_t process, device; /* of the model; device 0: the host */
     size_t first, end;        /* in allocations, by begin */
-    /* points.data[n]: after event n; [0]: at the begin. */
+    /* points.data[n]: after event n; [0]: at the start. */
     struct ss_vec_of(struct ss_allocation_point) points;
-    uint64_t base_bytes; /* alive at the begin, of which only the size is known */
+    uint64_t base_bytes; /* alive at the start, of which only the size is known */
     bool is_whole;       /* else what was allocated before the recording may be missing */
     bool has_addresses;
     uint64_t allocated_bytes, allocations; /* all in the recording */

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 
 enum {
-    MOST_SHIFT = 16, /* calls that one of the ranks may lack at its begin */
+    MOST_SHIFT = 16, /* calls that one of the ranks may lack at its start */
     MUCH_BETTER = 4, /* times less spread than in the order of the calls */
     LOW_PERCENTILE = 10,
     HIGH_PERCENTILE = 90,

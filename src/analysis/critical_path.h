@@ -36,7 +36,7 @@ struct ss_what_if {
                             * ranks: none */
     bool all_at_median;    /* the same of every rank */
 };
-/* The time from the first begin of the ranks to the last end, replayed. */
+/* The time from the first start of the ranks to the last end, replayed. */
 uint64_t ss_what_if_replay(const struct ss_rank_timeline *timeline,
                            const struct ss_rank_profiles *profiles, const struct ss_what_if *what);
 /* The same as measured. */

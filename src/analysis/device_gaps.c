@@ -263,7 +263,7 @@ static void add_gap_before(struct building *building, uint64_t begin_ns, size_t 
     }
 }
 
-/* Works are in order of their begin, as are segments: the work that ends a gap is the first of
+/* Works are in order of their start, as are segments: the work that ends a gap is the first of
  * those that begin with the segment behind it. */
 static void add_part(struct building *building, const struct ss_busy *busy)
 {

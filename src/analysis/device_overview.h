@@ -6,7 +6,7 @@
 #include "analysis/device_busy.h"
 #include "analysis/table.h"
 
-/* One row per process and device. Times are within the span, from the first begin to the last end
+/* One row per process and device. Times are within the span, from the first start to the last end
  * of its work; compute, communication, copy and idle add up to it. */
 enum ss_gpu_column {
     SS_GPU_DEVICE, /* number */

@@ -23,7 +23,7 @@ struct ss_device_step {
     uint64_t launches;              /* works whose call began in the step */
     uint64_t launched_ns;           /* their time, wherever it is */
     uint64_t late_ns;               /* of it, what runs after the step's end */
-    uint64_t delay_ns;              /* sum over them: from the begin of the call to theirs */
+    uint64_t delay_ns;              /* sum over them: from the start of the call to theirs */
     uint64_t kernels, kernel_ns;    /* that began on the device in the step */
     struct ss_queue_depth queued;   /* works launched that had not begun: find_queues */
 };
@@ -88,7 +88,7 @@ enum ss_device_step_column {
     SS_DEVICE_STEP_LAUNCHES,
     SS_DEVICE_STEP_LAUNCHED, /* time of the work that the step launched */
     SS_DEVICE_STEP_LATE,     /* of it, what runs after the step's end */
-    SS_DEVICE_STEP_DELAY,    /* mean, from the begin of the call to that of the work */
+    SS_DEVICE_STEP_DELAY,    /* mean, from the start of the call to that of the work */
     SS_DEVICE_STEP_QUEUED,   /* works launched that have not begun: the mean, the most at a time */
     SS_DEVICE_STEP_MOST_QUEUED,
     SS_DEVICE_STEP_LOST, /* launches without a kernel in the recording */

@@ -38,7 +38,7 @@ void ss_device_waits_init(struct ss_device_waits *waits, const struct ss_selecti
                           const struct ss_steady_time *steady);
 void ss_device_waits_fini(struct ss_device_waits *waits);
 
-/* Of a call of the device's runtime, by its range: of its thread, at its begin. */
+/* Of a call of the device's runtime, by its range: of its thread, at its start. */
 struct ss_code_place ss_code_place_of_call(const struct ss_range_finder *finder, uint32_t range);
 /* "train.py:88 main", "aten::item"; empty: unknown. */
 void ss_code_place_append(const struct ss_model *model, struct ss_code_place place,

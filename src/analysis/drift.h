@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a series drifts: rises or falls from its begin to its end. Pure.
+ * Whether a series drifts: rises or falls from its start to its end. Pure.
  *
  * Steps in a row are joined to at most SS_DRIFT_POINTS points, each the median of its steps, so
  * that slow single steps do not count. The slope is that of Theil and Sen: the median of the slopes

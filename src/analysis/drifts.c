@@ -51,7 +51,7 @@ static double value_of(const struct ss_step_summary *training, size_t index,
                                         : (double)phases[row->phase];
 }
 
-/* A line takes half of its change more than at its begin; where the steps are not on it, what they
+/* A line takes half of its change more than at its start; where the steps are not on it, what they
  * take more on average bounds that. */
 static double lost_of(const struct ss_drift *drift, const double *values)
 {

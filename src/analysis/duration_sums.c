@@ -38,7 +38,7 @@ void ss_duration_sums(const uint32_t *groups, const uint64_t *durations_ns, size
     for (size_t i = 0; i < group_count; i++) {
         ends[i + 1] += ends[i];
     }
-    for (size_t i = 0; i < count; i++) { /* moves the begin of each group to its end */
+    for (size_t i = 0; i < count; i++) { /* moves the start of each group to its end */
         sorted[ends[groups[i]]++] = durations_ns[i];
     }
     for (size_t i = 0, first = 0; i < group_count; i++) {

@@ -55,7 +55,7 @@ static uint32_t call_of(const struct ss_launch_places *places, const struct ss_d
     return is_outside ? 0 : work->launch;
 }
 
-/* By stream: the begin of the first work whose call was recorded. Work of a stream runs in the
+/* By stream: the start of the first work whose call was recorded. Work of a stream runs in the
  * order of its launches. */
 static uint64_t *first_launched(const struct ss_launch_places *places)
 {

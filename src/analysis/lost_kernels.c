@@ -209,7 +209,7 @@ static int compare_captures(const void *left, const void *right)
     return (edge_of(a) > edge_of(b)) - (edge_of(a) < edge_of(b));
 }
 
-/* From begins and ends to spans. An end without a begin: since the recording began. */
+/* From begins and ends to spans. An end without a start: since the recording began. */
 static void join_captures(struct search *search)
 {
     struct capture *captures = search->captures.data;

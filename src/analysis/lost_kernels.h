@@ -17,7 +17,7 @@ struct ss_lost_kernel {
     uint32_t process;
     uint64_t launch_ns; /* begin of the call */
     /* When it ran, if the device works in the order of launches: not before the end of the kernel
-     * that was launched before, and not after the begin of the next. */
+     * that was launched before, and not after the start of the next. */
     uint64_t from_ns, until_ns; /* UINT64_MAX: to the end of the recording */
     /* No later launch has a kernel, as where a recording ends before its last kernels do. */
     bool is_at_end;

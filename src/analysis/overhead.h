@@ -17,7 +17,7 @@ struct ss_overhead {
     /* Of the thread that ran most operators; 0: none, or its process recorded no cost per
      * operator. */
     uint64_t operators, operator_ns; /* number; cost of one */
-    uint64_t thread_ns;              /* from the begin of the first operator to the end of the
+    uint64_t thread_ns;              /* from the start of the first operator to the end of the
                                       * last */
     /* Of the process whose hooks cost most; 0: none measured any. */
     uint64_t hooks_ns;  /* of a step */

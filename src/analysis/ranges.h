@@ -3,7 +3,7 @@
  * Cost of ranges: one row for each path of names on each thread (or process) and domain, or for
  * fewer of these (see range_rows.h). Total is the time between begin and end, recursion counted
  * once; self is the part of it that no inner range of the same track covers. A range counts in full
- * when its begin is in the requested time range. Percentiles are nearest-rank over all ranges of
+ * when its start is in the requested time range. Percentiles are nearest-rank over all ranges of
  * the row. Pure.
  */
 #ifndef SS_ANALYSIS_RANGES_H

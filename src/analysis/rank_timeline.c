@@ -27,7 +27,7 @@ struct building {
     const struct ss_model *model;
     const struct ss_device_summary *devices;
     const struct ss_step_summary *training;
-    struct parts *calls; /* by process, in order of their begin */
+    struct parts *calls; /* by process, in order of their start */
 };
 
 /* --- waits ------------------------------------------------------------------------------------ */

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/shared_names.h"
 
-/* A step lost nothing when the value at its begin is positive and no loss follows it. */
+/* A step lost nothing when the value at its start is positive and no loss follows it. */
 static struct ss_recorded_values summarize(const struct ss_model *model, size_t first, size_t end)
 {
     struct ss_recorded_values summary = {.at = first, .end = end};

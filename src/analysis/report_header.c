@@ -400,7 +400,7 @@ static bool has_no_clock(const struct ss_trust_input *input)
            input->clock.mapping == SS_CLOCK_UNMAPPED;
 }
 
-/* Of several files: those whose times count from their own begin. */
+/* Of several files: those whose times count from their own start. */
 static void add_clocks(struct header *header, const struct ss_trust *trust)
 {
     enum { SHOWN = 3 };

@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "base/shared_names.h"
 
-/* Slots of a step: one for each stage that may occur. Of phases: for each place, which is the begin
+/* Slots of a step: one for each stage that may occur. Of phases: for each place, which is the start
  * of the step or a phase, its own time, the other time and the communication behind it. */
 enum { KINDS = 3, DEVICE_SLOTS = 4 };
 
@@ -350,7 +350,7 @@ static bool is_beyond_chance(const struct ss_stage_frontier *frontier, const str
     return isnan(error) || mean > SS_LIMIT_SLOW_RANK_ERRORS * error;
 }
 
-/* Others cause it: a rank that waits at the begin of a step, as for the end of the others' one
+/* Others cause it: a rank that waits at the start of a step, as for the end of the others' one
  * before, is ahead of them only then. */
 static bool is_waiting(const struct ss_stage *row)
 {

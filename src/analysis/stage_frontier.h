@@ -2,7 +2,7 @@
 /*
  * Exposed time by stage of a step, over the ranks (the frontier of Yoon, Chen and Kallioniemi,
  * "StageFrontier", arXiv 2606.06751). At the end of each stage, some rank is furthest behind: its
- * time since the begin of its own step is the frontier. What a stage adds to the frontier is the
+ * time since the start of its own step is the frontier. What a stage adds to the frontier is the
  * time of that stage that the run is exposed to; all stages add up to the longest step of any rank.
  * Ranks that wait catch up with the frontier, so that a delay counts once, where it arises. Only
  * durations on each rank's own clock are compared: it needs no aligned clocks and no collectives.

@@ -44,7 +44,7 @@ struct ss_steady_cursor {
 };
 void ss_steady_cursor_init(struct ss_steady_cursor *cursor, const struct ss_steady_time *time,
                            uint32_t process);
-/* Steady-state time in [begin, end); `*is_in`: whether the begin is in it. */
+/* Steady-state time in [begin, end); `*is_in`: whether the start is in it. */
 uint64_t ss_steady_time_of(struct ss_steady_cursor *cursor, uint64_t begin_ns, uint64_t end_ns,
                            bool *is_in);
 

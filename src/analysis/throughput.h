@@ -24,7 +24,7 @@ void ss_throughput_find(struct ss_throughput *throughput, const struct ss_select
 struct ss_model_calls {
     size_t calls;     /* without the first of each process; 0: too few calls */
     uint64_t call_ns; /* median */
-    uint64_t each_ns; /* mean from one begin to the next */
+    uint64_t each_ns; /* mean from one start to the next */
     struct ss_throughput throughput;
 };
 

@@ -121,7 +121,7 @@ static void find_factors(struct replay *replay)
     ss_free(values);
 }
 
-/* From the first begin of any rank to the last end; `ends` by rank. */
+/* From the first start of any rank to the last end; `ends` by rank. */
 static uint64_t length_of(const struct ss_rank_timeline *timeline, const uint64_t *ends)
 {
     uint64_t begin_ns = UINT64_MAX, end_ns = 0;

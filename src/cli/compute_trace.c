@@ -444,7 +444,7 @@ static void write_descriptor(struct writing *writing, size_t first, size_t end,
 }
 
 /* Perfetto takes a value as that of the time since the last one: it stands at the end of its
- * kernel, and 0 at the begin, unless the counter's last value is there. */
+ * kernel, and 0 at the start, unless the counter's last value is there. */
 static void write_values(struct writing *writing, const struct kernel *kernel,
                          const struct values *values, bool is_end)
 {

@@ -168,7 +168,7 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Each numbered kernel has to lie between the begin of its call and the end of the wait. */
+/* Each numbered kernel has to lie between the start of its call and the end of the wait. */
 static void claim_order(const struct ss_gpu_facts *facts, struct ss_gpu_claim *claim)
 {
     const struct ss_gpu_sheet *sheet = &facts->runs[SS_GPU_RUN_RECORDED].sheet;

@@ -229,7 +229,7 @@ static bool copy_and_set(void)
            wait_for_all();
 }
 
-/* From `from`, which copy_and_set has filled at its begin. */
+/* From `from`, which copy_and_set has filled at its start. */
 static bool copy_by_kernel(void)
 {
     struct ss_gpu_sheet *sheet = work.sheet;

@@ -253,7 +253,7 @@ static int compare_flows(const void *left, const void *right)
     return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-/* A point of a flow at the begin of the event is a part of it. */
+/* A point of a flow at the start of the event is a part of it. */
 static void add_flow(const struct writing *writing, uint32_t track, struct ss_trace_event *event)
 {
     bool is_end = event->kind == SS_EVENT_END; /* the point of a receive lies just before it */

@@ -21,7 +21,7 @@ _Atomic uint32_t ss_itt_pauses;
 static _Thread_local uint64_t paused_tasks;
 
 /* The ids of ranges that began in a pause, by hash. An id that another one overwrites is lost: its
- * range then has an end without a begin. */
+ * range then has an end without a start. */
 static _Atomic uint64_t paused_ids[PAUSED_ID_SLOTS];
 
 static inline bool was_paused(void)

@@ -330,7 +330,7 @@ static int push_payload(const void *handle, const struct ss_nvtx_payload *payloa
     return ss_nvtx_push(domain, read_event(domain, payloads, count, NULL));
 }
 
-/* A range keeps the name of its begin; the payloads of its end are not recorded. */
+/* A range keeps the name of its start; the payloads of its end are not recorded. */
 static int pop_payload(const void *handle, const struct ss_nvtx_payload *payloads, size_t count)
 {
     if (ss_nvtx_is_nccl(handle) && ss_nccl_nvtx_pop(ss_nvtx_domain(handle), payloads, count)) {

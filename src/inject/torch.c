@@ -25,7 +25,7 @@ __attribute__((visibility("default"))) void stepscope_python_route(const char *n
 __attribute__((visibility("default"))) void stepscope_python_listen(void);
 
 /* For a program that records itself: what to record of torch, in the syntax of STEPSCOPE_TORCH;
- * "off=1": nothing. Each of its recordings calls it at the begin, with the GIL held. */
+ * "off=1": nothing. Each of its recordings calls it at the start, with the GIL held. */
 __attribute__((visibility("default"))) void stepscope_torch_follow(const char *settings);
 
 enum { MOST_IMPORTS = 3 }; /* attempts to import a torch that fails to load */

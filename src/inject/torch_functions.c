@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-/* The recording leaves out torch: the installed hooks do nothing. Set at the begin of a recording,
+/* The recording leaves out torch: the installed hooks do nothing. Set at the start of a recording,
  * which other threads may see late. */
 static _Atomic bool is_off;
 

@@ -25,7 +25,7 @@ int ss_torch_module_depth(void)
     return module_depth;
 }
 
-/* Set at the begin of a recording, which other threads may see late. */
+/* Set at the start of a recording, which other threads may see late. */
 static _Atomic int deepest_module = -1; /* -1: no modules are recorded */
 static _Atomic uint32_t module_domain;
 

@@ -256,7 +256,7 @@ static struct {
     bool is_started, is_on;
     enum ss_torch_operators which;
     uint32_t counter;
-    /* The number of steps, and values at the begin of the current one. */
+    /* The number of steps, and values at the start of the current one. */
     uint64_t steps, began_ns, began_events, began_dropped, random;
     double credit_ns, cost_ns;
     struct ss_torch_cost operator_cost;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entities, and the begin and end of an input. */
+/* Entities, and the start and end of an input. */
 #include "model/builder.h"
 
 #include <stdlib.h>

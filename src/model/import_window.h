@@ -33,7 +33,7 @@ void ss_import_window_fini(struct ss_import_window *window);
 /* Makes room and reads a block more; moves the data. False: the file ended, or the unread part is
  * as large as a window gets. */
 bool ss_import_window_refill(struct ss_import_window *window);
-/* Where reading continues, in bytes from the begin of the file. */
+/* Where reading continues, in bytes from the start of the file. */
 uint64_t ss_import_window_offset(const struct ss_import_window *window);
 void ss_import_window_count_skipped(struct ss_import_window *window, uint64_t offset,
                                     const char *reason);

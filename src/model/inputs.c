@@ -296,7 +296,7 @@ static enum ss_status load_part(struct ss_model *model, struct ss_load_parts *pa
     return is_other || is_absorbed ? SS_OK : load_one(model, file, load, err);
 }
 
-/* The request of a file: of files without a clock, times count from the begin of each. */
+/* The request of a file: of files without a clock, times count from the start of each. */
 static struct ss_model_load request_of(const struct file *file, const struct ss_model_load *load,
                                        bool is_resolved)
 {
@@ -399,7 +399,7 @@ static enum ss_status resolve_spans(const struct files *files, const struct ss_m
     return status;
 }
 
-/* Of several files without a requested time; the others depend on the begin of all. */
+/* Of several files without a requested time; the others depend on the start of all. */
 static bool loads_parts(const struct files *files, const struct ss_model_load *load)
 {
     return files->count > 1 && !load->on_axis && !load->has_time_range && !load->has_steps;

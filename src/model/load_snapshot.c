@@ -101,7 +101,7 @@ static void end_range(struct ss_snapshot_rows *rows, struct open_ranges *open, u
     }
 }
 
-/* Each range has an entry for its begin and one for its end; what has none ends with the history.
+/* Each range has an entry for its start and one for its end; what has none ends with the history.
  */
 static enum ss_status add_annotations(struct ss_snapshot_rows *rows, struct ss_pickle_value list,
                                       struct ss_error *err)

@@ -12,7 +12,7 @@
 
 enum {
     MAX_REF = 0x3ffffff0,
-    /* The densest recording stores a begin or an end in about a byte (trace/reader.c). */
+    /* The densest recording stores a start or an end in about a byte (trace/reader.c). */
     MEMORY_PER_BYTE = 512
 };
 

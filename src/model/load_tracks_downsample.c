@@ -45,7 +45,7 @@ static void step_begins_fini(struct step_begins *steps)
     ss_vec_fini(&steps->by_process);
 }
 
-/* Selects a step by a hash of its begin on its own clock, so that halvings agree: each one drops
+/* Selects a step by a hash of its start on its own clock, so that halvings agree: each one drops
  * half of the steps that the previous one left. */
 static bool is_step_selected(const struct ss_load_tracks *tracks, uint64_t begin_ns)
 {
@@ -60,7 +60,7 @@ static bool is_step_selected(const struct ss_load_tracks *tracks, uint64_t begin
 /* --- events ---------------------------------------------------------------------------------- */
 
 struct open_operator {
-    size_t index; /* of its begin among the retained events */
+    size_t index; /* of its start among the retained events */
     size_t step;  /* in which it began, from 1; 0: before the first */
 };
 

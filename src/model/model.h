@@ -317,7 +317,7 @@ struct ss_model_path {
 };
 
 enum ss_model_range_flag {
-    /* As in struct ss_trace_event; a begin without an end ends with the recording. */
+    /* As in struct ss_trace_event; a start without an end ends with the recording. */
     SS_RANGE_END_UNSEEN = SS_EVENT_END_UNSEEN,
     SS_RANGE_BEGIN_UNSEEN = SS_EVENT_BEGIN_UNSEEN,
     SS_RANGE_OUTSIDE = 128 /* began outside the requested time range */
@@ -519,7 +519,7 @@ void ss_model_fini(struct ss_model *model);
 enum ss_status ss_model_add_input(struct ss_model *model, const char *path,
                                   const struct ss_model_load *load, struct ss_error *err);
 /* Loads several inputs, their traces on one time axis (enum ss_clock_mapping): from_ns and to_ns
- * count from the first sample of all, and the requested steps span from their first begin to their
+ * count from the first sample of all, and the requested steps span from their first start to their
  * last end in any file. */
 enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *paths, size_t count,
                                    const struct ss_model_load *load, struct ss_error *err);

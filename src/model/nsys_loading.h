@@ -21,7 +21,7 @@ struct ss_nsys_loading {
     struct ss_nsys_names names;
     struct ss_nsys_steps steps;
     struct ss_nsys_ranks ranks;
-    int64_t base_ns;           /* added to times, which count from the begin of the session */
+    int64_t base_ns;           /* added to times, which count from the start of the session */
     bool is_wall;              /* the times are of the wall clock */
     int64_t duration_ns;       /* of the session; -1: unknown */
     int64_t first_ns, last_ns; /* of the events so far */

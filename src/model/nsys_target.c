@@ -206,7 +206,7 @@ static void read_contexts(struct ss_nsys_loading *loading)
 
 /* --- clocks ----------------------------------------------------------------------------------- */
 
-/* Times count from the begin of the session; without its date, from that of the system's clock, so
+/* Times count from the start of the session; without its date, from that of the system's clock, so
  * that what began before the session has a time. */
 static void read_clock(struct ss_nsys_loading *loading)
 {

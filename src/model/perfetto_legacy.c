@@ -124,7 +124,7 @@ static void put_async(struct ss_perfetto_loading *loading, const struct ss_perfe
         return;
     }
     ss_perfetto_count(loading, event->time_ns, event->time_ns);
-    if (open->is_open) { /* also where a begin follows a begin */
+    if (open->is_open) { /* also where a start follows a start */
         end_async(loading, open, event->time_ns);
     }
     if (is_begin) {

@@ -9,7 +9,7 @@
 
 /* Sets is_repeated[i] for each file that has the content of one before it: traces of stepscope, and
  * files of other tools that have times (two files of weights alone may be equal by chance). Only
- * files of equal length are read: of ours the begin and the end, of others all. */
+ * files of equal length are read: of ours the start and the end, of others all. */
 void ss_repeated_files_find(const char *const *paths, size_t count, bool *is_repeated);
 
 #endif

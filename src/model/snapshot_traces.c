@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of a device in a snapshot. A history has a begin: what is there at its end but was not
+/* The events of a device in a snapshot. A history has a start: what is there at its end but was not
  * taken in it, or is given back in it but was not taken, was there before. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 struct ss_step_span {
-    uint64_t begin_ns, end_ns; /* first begin and last end, in any process */
+    uint64_t begin_ns, end_ns; /* first start and last end, in any process */
 };
 
 /* Reads the whole trace. SS_E_USAGE when there is no step from `first` to `last`; the message names

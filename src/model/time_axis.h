@@ -14,7 +14,7 @@ struct ss_time_span {
 
 /* Sets the requested times or steps of `load` as a span of each of these files. Files on the common
  * axis share one. Files of other tools without a clock have times of their own: `is_own` says so;
- * times then count from the begin of each, and the span is set for steps only. Raw files have no
+ * times then count from the start of each, and the span is set for steps only. Raw files have no
  * times and are ignored. SS_E_USAGE: no file has such a step. */
 struct ss_file_span {
     struct ss_time_span span;

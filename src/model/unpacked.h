@@ -15,7 +15,7 @@ struct ss_unpacked {
     char path[4096]; /* of the copy; "" without a name */
 };
 
-/* `stated_bytes`: what the begin of the member says of its size, of which no more is read; 0: it
+/* `stated_bytes`: what the start of the member says of its size, of which no more is read; 0: it
  * does not. SS_E_LIMIT: more than an archive of this size may hold. */
 enum ss_status ss_unpacked_init(struct ss_unpacked *unpacked, const struct ss_import_file *member,
                                 uint64_t stated_bytes, struct ss_error *err);

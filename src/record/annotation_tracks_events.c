@@ -260,7 +260,7 @@ static void begin_next(struct ss_annotation_tracks *tracks, struct ss_track_sequ
     sequence->is_open = true;
 }
 
-/* Writes the begin of the step that waits. */
+/* Writes the start of the step that waits. */
 static void write_waiting(struct ss_annotation_tracks *tracks)
 {
     struct ss_track_waiting_step *waiting = &tracks->waiting;
@@ -275,7 +275,7 @@ static void write_waiting(struct ss_annotation_tracks *tracks)
     }
 }
 
-/* In a process that marks phases, the begin of a step waits for the first phase of work. */
+/* In a process that marks phases, the start of a step waits for the first phase of work. */
 static void begin_step(struct ss_annotation_tracks *tracks, const struct ss_trace_event *begin)
 {
     write_waiting(tracks);

@@ -51,7 +51,7 @@ struct ss_track_sequence {
 };
 
 /* A step that has begun, of which nothing is known to be a step's: what follows the last update of
- * a training is none, and its begin is never written. */
+ * a training is none, and its start is never written. */
 struct ss_track_waiting_step {
     struct ss_trace_event begin;
     uint32_t window, window_owner;

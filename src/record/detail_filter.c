@@ -97,7 +97,7 @@ static void begin_thread(struct ss_detail_lane *lane, uint32_t thread)
     }
 }
 
-/* Returns whether it is written: as its begin is, wherever it ends. Its time counts in the unit of
+/* Returns whether it is written: as its start is, wherever it ends. Its time counts in the unit of
  * the end. */
 static bool process_range(struct ss_detail_filter *filter, struct ss_detail_lane *lane,
                           enum ss_detail_kind kind, const struct ss_annot_event *event,
@@ -306,7 +306,7 @@ static void cut(struct ss_detail_filter *filter, uint64_t time_ns,
     begin_unit(filter, unit->end_ns, step);
 }
 
-/* From the begin of a step on, or of any time where there are none. */
+/* From the start of a step on, or of any time where there are none. */
 static void begin_thinning(struct ss_detail_filter *filter, uint64_t time_ns,
                            const struct ss_annot_event *step)
 {

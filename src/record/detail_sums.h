@@ -44,7 +44,7 @@ struct ss_detail_call {
     uint32_t inner_calls, inner_sum; /* of the last inner call, from 1; 0: it is not summed */
     uint32_t inner_name;
     bool in_backward;
-    bool is_written; /* its begin is in the file */
+    bool is_written; /* its start is in the file */
 };
 
 struct ss_detail_nest {
@@ -72,7 +72,7 @@ void ss_detail_sums_begin(struct ss_detail_sums *sums, struct ss_detail_nest *ne
                           enum ss_detail_name what, bool is_written);
 /* A mark, which takes no time. */
 void ss_detail_sums_mark(struct ss_detail_sums *sums, uint32_t name);
-/* The innermost call ends; returns whether its begin is in the file. `kind` NONE: it is not
+/* The innermost call ends; returns whether its start is in the file. `kind` NONE: it is not
  * summed. */
 bool ss_detail_sums_end(struct ss_detail_sums *sums, struct ss_detail_nest *nest,
                         enum ss_detail_kind kind, uint64_t end_ns);

@@ -153,7 +153,7 @@ void ss_device_add_number(struct ss_device_fields *fields, uint32_t field, uint6
 void ss_device_add_text(struct ss_device_fields *fields, uint32_t field, struct ss_strview text);
 struct ss_strview ss_device_text_of(const struct ss_device_tracks *devices, uint32_t number);
 /* Ends follow begins on their track. `at_ns`: decides whose file has it, where each window has one:
- * the begin of the launch. */
+ * the start of the launch. */
 void ss_device_write_range(struct ss_device_tracks *devices, uint64_t at_ns, uint32_t track_ref,
                            uint32_t name_ref, uint64_t begin_ns, uint64_t end_ns,
                            const struct ss_event_value *fields, uint32_t field_count);

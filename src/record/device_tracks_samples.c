@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of devices over time, as counter tracks of each device. Values have the begin of their
+/* Counters of devices over time, as counter tracks of each device. Values have the start of their
  * interval; one that stays the same is not repeated, until sampling ends or samples are missing. */
 #include <stdio.h>
 #include <string.h>

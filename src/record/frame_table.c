@@ -154,7 +154,7 @@ struct ss_strview ss_whole_file(pid_t pid, struct ss_strview file, char whole[PA
 
 /* --- installed packages ----------------------------------------------------------------------- */
 
-/* Whether the installer's list of files, of which the begin is enough, has the package: a line
+/* Whether the installer's list of files, of which the start is enough, has the package: a line
  * "pkg/__init__.py,sha256=…" or "pkg.py,…". */
 static bool lists_package(const char *path, struct ss_strview package)
 {

@@ -104,7 +104,7 @@ enum ss_status ss_recording_async_end(struct ss_recording *recording, struct ss_
 /* Cumulative over the recording, per process or for the whole source. */
 enum ss_status ss_recording_counts(struct ss_recording *recording,
                                    const struct ss_trace_counts *counts, struct ss_error *err);
-/* A note without an open file goes to the begin of the next file, a note of kind "fact" to every
+/* A note without an open file goes to the start of the next file, a note of kind "fact" to every
  * file of its process. */
 enum ss_status ss_recording_note(struct ss_recording *recording, struct ss_route aim,
                                  const struct ss_trace_note *note, struct ss_error *err);

@@ -202,7 +202,7 @@ static bool is_zero(const struct ss_trace_counts *counts)
     return (counts->due | counts->seen | counts->dropped | counts->lost) == 0;
 }
 
-/* Only the counts since the begin of the window. */
+/* Only the counts since the start of the window. */
 static void write_window_counts(struct ss_recording *recording, struct ss_open_window *open,
                                 const struct ss_trace_counts *counts)
 {

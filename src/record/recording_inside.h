@@ -52,7 +52,7 @@ struct ss_recording {
 
 /* --- recording_events.c ----------------------------------------------------------------------- */
 
-/* The notes that waited for a file, at the begin of a window: they are older. */
+/* The notes that waited for a file, at the start of a window: they are older. */
 void ss_recording_write_cached_notes(struct ss_recording *recording, struct ss_open_window *open);
 void ss_recording_free_notes(struct ss_recording *recording);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pings to the recorder of another machine, or answers to those of others: at the begin, every ten
+ * Pings to the recorder of another machine, or answers to those of others: at the start, every ten
  * seconds, and at the end. Each of the fastest is two marks on a track that names the other clock:
  * what it showed after the question was sent, and what it showed before the answer arrived. Readers
  * fit the clocks to them. Which one asks is an option, or follows from a file in the folder of

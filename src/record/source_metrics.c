@@ -19,7 +19,7 @@ struct newest {
 struct ss_record_metrics {
     struct ss_record_context *context;
     /* With a schedule: the newest value of each series (not `known`: none yet), by ref of the
-     * track, and the begin of the current window. */
+     * track, and the start of the current window. */
     struct ss_vec_of(struct newest) newest;
     bool in_window;
     uint64_t window_ns;
@@ -166,7 +166,7 @@ static struct newest *find_newest(struct ss_record_metrics *metrics, uint32_t tr
 }
 
 /* Outside the windows of a schedule, values are read for the rates but not written. A rate whose
- * interval began before the window is written from the begin of the window on. */
+ * interval began before the window is written from the start of the window on. */
 static void write_counter(struct ss_record_metrics *metrics, const struct ss_trace_counter *counter)
 {
     struct ss_trace_counter value = *counter;

@@ -38,7 +38,7 @@ static int compare_times(const void *a, const void *b)
     if (x->time_ns != y->time_ns) {
         return x->time_ns < y->time_ns ? -1 : 1;
     }
-    /* At equal times a begin precedes an end. */
+    /* At equal times a start precedes an end. */
     return (x->kind == SS_ANNOT_ASYNC_END) - (y->kind == SS_ANNOT_ASYNC_END);
 }
 

@@ -38,7 +38,7 @@ struct ss_device_sink {
     void (*sample)(void *context, const struct ss_device_sample_message *sample);
 };
 
-/* Since the begin of the process. */
+/* Since the start of the process. */
 struct ss_device_losses {
     uint64_t dropped_records, refused_buffers, untimed_kernels, lost_messages, lost_launches;
     uint64_t unknown_records, bad_messages, overhead_ns;

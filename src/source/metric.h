@@ -4,7 +4,7 @@
  * writing points.
  *
  * A point is valid until the next point of its series. A level has the time of its reading, a rate
- * the begin of its interval: the sum of rate times duration is exactly the increase of the counter.
+ * the start of its interval: the sum of rate times duration is exactly the increase of the counter.
  * A constant value is repeated only after a while. A series that was always 0 is not written,
  * unless its row sets `always`. Owned by one thread.
  */

@@ -272,7 +272,7 @@ static bool is_recorded(const struct device *device, const char *figure)
     return sink->is_recorded != NULL && sink->is_recorded(sink->context, device->uuid, figure);
 }
 
-/* Averages, at the begin of their time; not what the counters of CUPTI show in finer steps, nor
+/* Averages, at the start of their time; not what the counters of CUPTI show in finer steps, nor
  * an average over a time of which they showed a part. */
 static void put_gpm(struct device *device, const struct ss_nvml_gpm_sample *sample, uint64_t now_ns)
 {

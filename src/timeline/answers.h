@@ -44,7 +44,7 @@ void ss_answer_search(const struct ss_answering *answering, struct ss_strview te
 
 enum ss_step_choice { SS_CHOOSE_NEXT, SS_CHOOSE_PREVIOUS, SS_CHOOSE_OUTLIER };
 /* The step of the process (of the first with steps, where it has none) that begins after a time, or
- * before it; with `from_begin` after the begin of all. {"step": null}: there is none. */
+ * before it; with `from_begin` after the start of all. {"step": null}: there is none. */
 void ss_answer_step(const struct ss_answering *answering, uint32_t process, bool from_begin,
                     uint64_t at_ns, enum ss_step_choice choice, struct ss_sink *sink);
 

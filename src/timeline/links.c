@@ -14,7 +14,7 @@
 static bool find_in_lane(const struct ss_lane *lane, uint32_t range, uint64_t begin_ns,
                          uint32_t *position)
 {
-    /* Slices of length zero may share a begin. */
+    /* Slices of length zero may share a start. */
     for (uint32_t at = ss_lane_find(lane, begin_ns);
          at < lane->count && ss_lane_slice(lane, at)->begin_ns <= begin_ns; at++) {
         if (lane->slices[at] == range) {

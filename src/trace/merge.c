@@ -48,7 +48,7 @@ uint64_t ss_merge_identity(const char *path)
     return hash;
 }
 
-/* The attributes of the first unit, which has all that are known at the begin. */
+/* The attributes of the first unit, which has all that are known at the start. */
 static enum ss_status read_head(struct ss_merge_input *input, struct ss_error *err)
 {
     static const struct ss_trace_visitor attributes = {.attribute = ss_merge_on_attribute};

@@ -120,7 +120,7 @@ struct ss_trace_counter {
 };
 
 /* Hits and time of one line of a function in one process, added since the previous record. The time
- * of a line lasts from its begin to the begin of another line or the return of the function,
+ * of a line lasts from its start to the start of another line or the return of the function,
  * including callees. */
 struct ss_trace_line {
     uint64_t time_ns;

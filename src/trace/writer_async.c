@@ -79,7 +79,7 @@ enum ss_status ss_trace_writer_async_end(struct ss_trace_writer *writer, uint64_
     struct ss_trace_event copy = *end;
     copy.kind = SS_EVENT_END;
     copy.lane = number;
-    /* Clocks of two cores may differ slightly: no range ends before its begin. */
+    /* Clocks of two cores may differ slightly: no range ends before its start. */
     copy.time_ns = end->time_ns > lane->last_ns ? end->time_ns : lane->last_ns;
     lane->open = false;
     lane->last_ns = copy.time_ns;

@@ -106,7 +106,7 @@ struct ss_trace_writer {
     uint32_t next_thread_iid, next_name_iid; /* names and categories share the second counter */
 
     struct ss_unit unit;
-    struct ss_clock_reading clock; /* at the begin of the unit */
+    struct ss_clock_reading clock; /* at the start of the unit */
     bool has_clock;
     uint64_t base_ns; /* of the last unit; 0: none yet */
     bool unit_restarts, unit_has_gap;

@@ -8,7 +8,7 @@
  *   ss_trace_writer_event(w, &{.time_ns = t0, .track_ref = 1, .name_ref = 1}, err);
  *   ss_trace_writer_event(w, &{.time_ns = t1, .track_ref = 1, .kind = SS_EVENT_END}, err);
  *
- * Order. Pass the events of one track in time order, and the begin of a range as soon as it is
+ * Order. Pass the events of one track in time order, and the start of a range as soon as it is
  * known (the file then contains the range even if its end never comes). Another order costs some
  * bytes; the reader sorts the events. Events of one track with equal times keep their order of
  * arrival. Tracks are independent of each other.

@@ -9,7 +9,7 @@
 #include "view/kineto_inside.h"
 #include "view/shown.h"
 
-/* Times count from the begin of a quarter of a year, as in Kineto's own files: doubles hold them to
+/* Times count from the start of a quarter of a year, as in Kineto's own files: doubles hold them to
  * the nanosecond, and the files of all ranks have the same origin, which HolisticTraceAnalysis
  * assumes. */
 static const uint64_t quarter_ns = UINT64_C(7889238) * 1000 * 1000 * 1000;

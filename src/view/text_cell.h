@@ -16,7 +16,7 @@ void ss_text_append_clean(struct ss_strbuf *out, struct ss_strview text);
 /* The width of printable UTF-8, in columns. */
 size_t ss_text_width(const char *text);
 /* Appends `text` cut to `columns` with an ellipsis: in the middle (the end of a path says more than
- * its begin), or at the end. */
+ * its start), or at the end. */
 void ss_text_append_cut_middle(struct ss_strbuf *out, const char *text, size_t columns);
 void ss_text_append_cut_end(struct ss_strbuf *out, const char *text, size_t columns);
 /* Appends `text` wrapped between words to lines of `columns` (0: one line). The first line begins

@@ -155,7 +155,7 @@ MIB = 1 << 20
 @pytest.mark.parametrize("version", ["11.8", "12.6", "13.0"])
 def test_memory_of_the_device(record, version):
     """Each step takes 2 MiB and gives them back, and 1 MiB from the pool; the first keeps 8 MiB; what
-    the program took at its begin stays."""
+    the program took at its start stays."""
     recording = record(6, 3, "memory", options=["--gpu", "full"], device=["--cupti", version])
     rows = {row["from"]: row for row in recording.rows("device-memory")}
     device, pool = rows["device"], rows["pool"]

@@ -80,7 +80,7 @@ def test_kernels_have_what_nccl_says(record, version):
 
 @pytest.mark.parametrize("version", [3, 4, 5])
 def test_channels_stand_for_kernels(record, version):
-    """Without the work of devices: from the begin of the first channel to the end of the last."""
+    """Without the work of devices: from the start of the first channel to the end of the last."""
     recording = record(version, "--gpu", "off")
     rows = recording.rows()
     check_rows(rows, 3)
@@ -109,7 +109,7 @@ def test_a_plugin_of_the_user_stays(record):
 # --- NVTX, the second source ---
 
 def check_of_nvtx(recording, edition, group):
-    """What arguments say goes to the kernels; `group`: the begin of its name, None: unknown."""
+    """What arguments say goes to the kernels; `group`: the start of its name, None: unknown."""
     rows = recording.rows()
     kernels = recording.events("ncclDevKernel")
     assert len(kernels) == 18

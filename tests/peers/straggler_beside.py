@@ -55,7 +55,7 @@ def slow_stages(published):
 
 
 def longest(rows):
-    """Of each step: from the first begin of a rank to the last end, in seconds."""
+    """Of each step: from the first start of a rank to the last end, in seconds."""
     begins, ends = {}, {}
     for row in rows:
         begin, number = row["begin_ns"], row["step"]

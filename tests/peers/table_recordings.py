@@ -68,7 +68,7 @@ def nsys_jax(archive, path, rank=None, ranks=1):
 
 
 def straggler(table, path):
-    """Operations of pipelines, by rank and step, in seconds from the begin of the step: each step of
+    """Operations of pipelines, by rank and step, in seconds from the start of the step: each step of
     a rank lasts to the end of its last operation, and the steps lie one behind the other."""
     steps = {}
     for row in rows_of(table):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several files of other tools: those with a wall clock keep their distance, those without one
-count from their own begin, which the report says."""
+count from their own start, which the report says."""
 
 import json
 import sqlite3

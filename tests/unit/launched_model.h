@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A training with a device, in memory: what each step launches is known, for the tests of what is
- * derived from launches. Times of a step are relative to its begin, every 1000 ns:
+ * derived from launches. Times of a step are relative to its start, every 1000 ns:
  *
  *     phases     forward [90, 450)  backward [490, 800)
  *     main       linear [100, 300) { addmm [110, 290) number 5 + step { launch [150, 160) matmul,

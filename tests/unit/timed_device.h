@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A process that uses devices, whose times a test gives one by one: calls of its main thread, works
- * on streams, steps and phases. Ranges of a track are added in order of their begin, those of one
+ * on streams, steps and phases. Ranges of a track are added in order of their start, those of one
  * track together.
  *
  *     struct timed timed;

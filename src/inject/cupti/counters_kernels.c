@@ -16,7 +16,7 @@ enum {
     MOST_WAITED = 1000 /* launches of others, until a graph is launched again */
 };
 /* In the parameters of cuLaunchKernel and cudaLaunchKernel: the kernel, the grid and the block,
- * then bytes of shared memory, which the former has next, and the latter behind the kernel's
+ * then bytes of shared memory, which the first has next, and the second behind the kernel's
  * arguments. */
 enum { FUNCTION_AT = 0, DIMENSIONS_AT = 8, DRIVER_SHARED_AT = 32, RUNTIME_SHARED_AT = 40 };
 enum { SHARED_ATTRIBUTE = 1, REGISTERS_ATTRIBUTE = 4 }; /* CUfunction_attribute */

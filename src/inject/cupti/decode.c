@@ -3,7 +3,7 @@
 
 #include "inject/cupti/cupti_abi.h"
 
-/* 0 for an end before the begin. */
+/* 0 for an end before the start. */
 static uint64_t span(uint64_t begin, uint64_t end)
 {
     return end > begin ? end - begin : 0;

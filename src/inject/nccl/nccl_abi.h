@@ -108,7 +108,7 @@ struct ss_nccl_message_v4 {
 
 struct ss_nccl_channel_v4 {
     uint8_t channel;
-    uint64_t timer; /* ns on the device's clock, at its begin */
+    uint64_t timer; /* ns on the device's clock, at its start */
 };
 
 /* The union of each version begins at the same place; the kind was a byte up to version 4. */

@@ -24,7 +24,7 @@ enum role {
     MAKES,
     ENDS,
     ROLES = 0xf,
-    HAS_PAYLOAD = 0x10, /* it came with the begin */
+    HAS_PAYLOAD = 0x10, /* it came with the start */
     IS_RANGE = 0x20     /* calls.h records it */
 };
 
@@ -198,7 +198,7 @@ static bool begin_call(size_t function, const struct arguments *arguments)
     return ss_nccl_call_begin(&call);
 }
 
-/* What a range does at its begin. Returns what is to be known at its end. */
+/* What a range does at its start. Returns what is to be known at its end. */
 static uint8_t begin(size_t function, const struct arguments *arguments)
 {
     uint8_t range = (uint8_t)functions[function].role;

@@ -4,7 +4,7 @@
  * and the call of torch.distributed that it belongs to, which began on the same thread before. NCCL
  * describes an operation on the launching thread, right after it launched the kernel: with the work
  * of devices recorded, the operation goes to the recorder beside that launch (inject/cupti/), and
- * its kernel gets what is known of it. Otherwise it is a range: from the begin of its first channel
+ * its kernel gets what is known of it. Otherwise it is a range: from the start of its first channel
  * to the end of its last, as NCCL's proxy thread sees them, or where channels are not described,
  * the time in which it was queued.
  *

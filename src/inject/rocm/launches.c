@@ -32,7 +32,7 @@ static void leave_call(struct ss_launcher *launcher, const struct ss_rocm_event 
     ss_launcher_put(launcher, &launch);
 }
 
-/* The SDK keeps `user` from the begin of a call to its end. A call whose begin was not observed has
+/* The SDK keeps `user` from the start of a call to its end. A call whose begin was not observed has
  * 0 there and is left out. */
 void ss_rocm_observe_call(const struct ss_rocm_event *event, uint64_t *user)
 {

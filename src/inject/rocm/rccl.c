@@ -224,7 +224,7 @@ static void enter(const struct function *function, const void *data)
     }
 }
 
-/* The SDK keeps `user` from the begin of a call to its end: an end without a begin is none. */
+/* The SDK keeps `user` from the start of a call to its end: an end without a start is none. */
 void ss_rccl_observe(const struct ss_rocm_event *event, uint64_t *user)
 {
     bool is_known = event->operation >= 0 && event->operation < SS_ROCM_MOST_OPERATIONS &&

@@ -10,7 +10,7 @@
 #include "inject/rocm/calls.h"
 
 /* The SDK delivers a buffer whose records go by these kinds; `kinds` has SS_ROCM_AGENT + 1 entries,
- * 0: not recorded. `dropped`: by the SDK, since the begin. One thread. */
+ * 0: not recorded. `dropped`: by the SDK, since the start. One thread. */
 void ss_rocm_put_records(const uint32_t *kinds, struct ss_rocm_record_header **headers,
                          size_t count, uint64_t dropped);
 /* An agent that is a GPU; before all records. */

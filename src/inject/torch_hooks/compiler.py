@@ -45,7 +45,7 @@ def _end_compilation(*_):
 
 @when_imported("torch._dynamo.callback")
 def hook_compiler(module):
-    """The module notifies the begin and end of compilation."""
+    """The module notifies the start and end of compilation."""
     handler = getattr(module, "callback_handler", None)
     starts = getattr(handler, "start_callbacks", None)
     ends = getattr(handler, "end_callbacks", None)

@@ -23,7 +23,7 @@ from .names import FACT_TORCH_FAILED_HOOKS, FACT_TORCH_HOOKS
 from .state import state
 
 _MOST_NOTES = 64
-_OURS = "<stepscope "  # the begin of the names of our files
+_OURS = "<stepscope "  # the start of the names of our files
 
 
 def _find_is_compiling():

@@ -73,7 +73,7 @@ def _begin_outermost(module, args, kwargs):
 
 
 def _begin(module, call, args, kwargs):
-    """The part of the begin of a call that only some calls need. A module may override any
+    """The part of the start of a call that only some calls need. A module may override any
     attribute by one that raises. Returns the previous phase; -1: the call has none of its own."""
     try:
         if call != _UNNAMED:
@@ -160,7 +160,7 @@ def _wrapper(inner, hook, flags):
 # --- calls without a function of Python -----------------------------------------------------------
 
 def _handlers(hook):
-    """What libstepscope calls at the begin of an outermost call, for a module without a name, and at
+    """What libstepscope calls at the start of an outermost call, for a module without a name, and at
     the end of a call that may begin an evaluation (src/inject/torch_calls.c)."""
     def begin(module, args, kwargs):
         try:

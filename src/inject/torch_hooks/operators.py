@@ -24,7 +24,7 @@ _CALLBACK, _ITT, _NOT_REQUESTED, _NOTHING = range(1, 5)  # enum ss_operator_rout
 
 
 class _Route:
-    """Only set-up and the begin of a recording change it."""
+    """Only set-up and the start of a recording change it."""
     why_not = ""  # why operators are not recorded; "off": not requested
 
 

@@ -5,7 +5,7 @@ from .libstepscope import read_settings, set_module_depth, turn_off
 
 
 class _Settings:
-    """Those of the current recording; only set-up and the begin of a recording change them."""
+    """Those of the current recording; only set-up and the start of a recording change them."""
     values = {}
     depth = 2         # of the deepest modules with names of their own
     optimizer = None  # name of the class whose updates end steps; None: any

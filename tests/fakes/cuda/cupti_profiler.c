@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The range profiler, where the headers have one (CUDA 12.6): counts the kernels between the begin
+ * The range profiler, where the headers have one (CUDA 12.6): counts the kernels between the start
  * and the end of a range. A kernel reads 64 bytes of DRAM for each of its threads, writes 32, and
  * does two fused instructions; one with "gemm" in its name also does 8192 operations of tensor
  * cores for each thread. The kernels of `stepscope doctor --gpu` do what they do. Each pass counts

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A training on a device, for the rules: one step, call by call and work by work, which repeats
- * without a change. So each figure per step follows from the shape. Times are in µs from the begin
+ * without a change. So each figure per step follows from the shape. Times are in µs from the start
  * of the step. What the shape leaves out is 0.
  *
  *     struct device_shape shape = device_clean;

@@ -103,7 +103,7 @@ static void a_gap_is_the_hosts_until_the_launch(void **state)
     end(&found);
 }
 
-/* A batch is fetched in the middle of the gap, another one across its begin, one behind all work.
+/* A batch is fetched in the middle of the gap, another one across its start, one behind all work.
  */
 static void fetches_are_input(void **state)
 {

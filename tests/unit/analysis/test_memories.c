@@ -79,7 +79,7 @@ static void put(struct made *made, uint32_t track, uint64_t time_ns, double byte
     build_level(&made->model, track, time_ns, bytes);
 }
 
-/* One reading right before each edge of a step, but its begin: behind data, forward, …, other. */
+/* One reading right before each edge of a step, but its start: behind data, forward, …, other. */
 static void put_step(struct made *made, uint32_t track, unsigned step, const double *bytes)
 {
     for (unsigned p = 0; p < EDGES; p++) {

@@ -277,7 +277,7 @@ static void test_only_time_in_steady_steps_counts_for_them(void **state)
     assert_int_equal(mm[SS_OPERATOR_SELF].integer, 950);
     assert_float_equal((float)mm[SS_OPERATOR_STEP_PERCENT].real, 30.0 / 8, 1e-4);
     assert_int_equal(mm[SS_OPERATOR_STEP_SELF].integer, 30 / 8);
-    assert_float_equal((float)mm[SS_OPERATOR_STEP_CALLS].real, 1.0 / 8, 1e-6); /* by its begin */
+    assert_float_equal((float)mm[SS_OPERATOR_STEP_CALLS].real, 1.0 / 8, 1e-6); /* by its start */
     assert_float_equal((float)add[SS_OPERATOR_STEP_PERCENT].real, 15.0 / 8, 1e-4);
     assert_float_equal((float)add[SS_OPERATOR_STEP_CALLS].real, 2.0 / 8, 1e-6);
     /* 150 of its 200 lie in steps 1 and 2, 40 of those in others */

@@ -163,7 +163,7 @@ static struct shape tiny(uint32_t operators, uint64_t us)
     return shape;
 }
 
-/* An operator of each step, 15 ms after its begin: after the tiny ones. */
+/* An operator of each step, 15 ms after its start: after the tiny ones. */
 static void put_long_operator(struct made *made, const struct shape *shape, uint64_t us)
 {
     for (uint64_t i = 0; i < shape->steps; i++) {

@@ -132,7 +132,7 @@ static void steps_that_end(void **state)
         next();
     }
     assert_string_equal(story, "s1]w s2[1 s3S s4]. s5");
-    with_schedule("active=1"); /* window 1 would have been step 0: its begin was not marked */
+    with_schedule("active=1"); /* window 1 would have been step 0: its start was not marked */
     next();
     next();
     end();

@@ -122,7 +122,7 @@ static void count_ranges(const struct ss_model *model, const char *domain, unsig
     }
 }
 
-/* What the counter says of each step, by its begin. */
+/* What the counter says of each step, by its start. */
 static void find_flags(const struct ss_model *model, int *flags, size_t steps)
 {
     memset(flags, 0xff, steps * sizeof *flags);

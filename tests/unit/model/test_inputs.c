@@ -58,7 +58,7 @@ static void put_definitions(struct ss_trace_writer *writer, const struct window 
     MUST(ss_trace_writer_track(writer, &counter, must_err));
 }
 
-/* A sample at its begin, a step and a value over its first second. */
+/* A sample at its start, a step and a value over its first second. */
 static void put_records(struct ss_trace_writer *writer, const struct window *window)
 {
     struct ss_trace_event step = {.time_ns = window->begin_ns,

@@ -208,7 +208,7 @@ static void the_older_async_phases_are_ranges_too(void **state)
                                                        "\"id\":8,\"pid\":1,\"ts\":34}]"),
                      SS_OK);
     assert_int_equal(us_of("S7"), 23);
-    assert_int_equal(model.inputs.data[0].skipped.events, 1); /* an end without its begin */
+    assert_int_equal(model.inputs.data[0].skipped.events, 1); /* an end without its start */
 }
 
 /* --- flows ------------------------------------------------------------------------------------ */

@@ -264,7 +264,7 @@ static void put_interned(uint64_t time, uint64_t flags, bool defines)
 static void names_are_those_of_the_state(void **state)
 {
     (void)state;
-    put_interned(5, SS_PF_NEEDS_STATE, false); /* its begin was overwritten */
+    put_interned(5, SS_PF_NEEDS_STATE, false); /* its start was overwritten */
     put_interned(10, SS_PF_STATE_CLEARED | SS_PF_NEEDS_STATE, true);
     put_interned(20, SS_PF_NEEDS_STATE, false);
     size_t packet = begin_packet((struct written){0});

@@ -168,7 +168,7 @@ static void asynchronous_ranges(void **state)
 {
     (void)state;
     struct ss_annot_event event = {.kind = SS_ANNOT_ASYNC_END, .time_ns = 6, .lane = 1, .id = 9};
-    give(event); /* its begin lies in another ring */
+    give(event); /* its start lies in another ring */
     event =
         (struct ss_annot_event){.kind = SS_ANNOT_ASYNC_BEGIN, .time_ns = 1, .id = 9, .name = 'a'};
     give(event);

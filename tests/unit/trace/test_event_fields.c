@@ -26,7 +26,7 @@ struct seen {
     uint32_t field_count; /* of the last event with fields */
     struct ss_event_value fields[SS_MAX_EVENT_FIELDS];
     char texts[SS_MAX_EVENT_FIELDS][64]; /* of `fields`: the reader's are gone after the event */
-    bool is_checked;                     /* each begin has the fields of entity_recording_fields */
+    bool is_checked;                     /* each start has the fields of entity_recording_fields */
 };
 
 static void assert_equal_fields(const struct ss_event_value *a, const struct ss_event_value *b)
