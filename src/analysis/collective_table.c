@@ -209,8 +209,9 @@ void ss_collectives_add_notes(const struct ss_collectives *collectives, struct s
     if (collectives->calls.unaligned > 0) {
         struct ss_sentence *out = ss_table_add_note(table, SS_NOTE_WARNING);
         ss_sentence_add_count(out, collectives->calls.unaligned);
-        ss_sentence_add(out, " calls are left out: the clocks of their ranks contradict those of "
-                             "others (stepscope info)");
+        ss_sentence_add(out,
+                        " calls are left out: the clocks of their ranks contradict the clocks of "
+                        "others (stepscope info)");
     }
     if (collectives->unmatched > 0) {
         struct ss_sentence *out = ss_table_add_note(table, SS_NOTE_ASIDE);

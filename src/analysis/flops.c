@@ -391,7 +391,7 @@ static void add_intro(struct ss_table *table)
     ss_sentence_add(text, ").");
     if (step[SS_FLOPS_PEAK_PERCENT].real > 100) {
         ss_sentence_add(ss_table_add_intro(table, SS_NOTE_WARNING),
-                        "More than the device's peak: the peak is not that of this device or "
+                        "More than the device's peak: the peak is not of this device or "
                         "number format, or steps differ from those counted.");
     }
 }

@@ -154,7 +154,7 @@ void ss_pipeline_table(const struct ss_selection *selection, const struct ss_ste
         ss_sentence_add(out, pipelines.rows.data[0].is_of_devices
                                  ? "what the stage's device does not compute in it"
                                  : "communication in it");
-        ss_sentence_add(out, "; warm-up until the first backward of the stage, drain behind its "
+        ss_sentence_add(out, "; warm-up until the first backward of the stage, drain after its "
                              "last forward");
     }
     ss_pipelines_fini(&pipelines);

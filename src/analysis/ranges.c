@@ -192,8 +192,8 @@ static void add_detail_notes(const struct ss_model *model, struct ss_table *tabl
     }
     if (ss_model_has_summed_steps(model)) {
         ss_sentence_add(ss_table_add_note(table, SS_NOTE_ASIDE),
-                        "operators, modules and calls of devices are those of the steps in full: "
-                        "--by op and --by module count those of all steps");
+                        "operators, modules and calls of devices cover the steps in full: --by op "
+                        "and --by module count all steps");
     }
 }
 

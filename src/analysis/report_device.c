@@ -90,7 +90,8 @@ static void add_compilations(const struct ss_compilations *of, struct ss_documen
     }
     ss_sentence_add(out, ", and had ");
     ss_sentence_add_count(out, of->loads);
-    ss_sentence_add(out, " from its cache (CUDA_CACHE_PATH): builds for this GPU need none of it");
+    ss_sentence_add(out,
+                    " from its cache (CUDA_CACHE_PATH): builds for this GPU need no compilation");
 }
 
 void ss_report_add_device(const struct ss_report_parts *parts, struct ss_document *document)

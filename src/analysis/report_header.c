@@ -416,8 +416,8 @@ static void add_clocks(struct header *header, const struct ss_trust *trust)
         add_count(header, SS_JOINT_COMMA, count - SHOWN, "more");
     }
     if (count > 0) {
-        add_words(header, "no clock in the file: times count from its own begin and are not "
-                          "comparable with those of the others");
+        add_words(header, "no clock in the file: times count from its own start and cannot be "
+                          "compared with the others");
     }
 }
 

@@ -347,7 +347,7 @@ static void add_steps(const struct ss_roofline *roofline, struct ss_table *table
     }
     if (ss_roofline_mfu(steps) > 100) {
         ss_sentence_add(ss_table_add_intro(table, SS_NOTE_WARNING),
-                        "More than the device's peak: the peak is not that of this device or "
+                        "More than the device's peak: the peak is not of this device or "
                         "number format, or the estimate is wrong.");
     }
 }

@@ -221,7 +221,7 @@ static void widen_bound(struct ss_finding *finding)
         ss_finding_add(finding, "sampling error", SS_EVIDENCE_NS, (double)finding->error_ns);
     }
     if (cold_ns > 0) {
-        ss_finding_add(finding, "cold caches behind it, at most", SS_EVIDENCE_NS, (double)cold_ns);
+        ss_finding_add(finding, "cold caches after it, at most", SS_EVIDENCE_NS, (double)cold_ns);
     }
 }
 

@@ -79,8 +79,8 @@ static enum ss_status pattern_init(struct pattern *pattern, const char *text, co
     if (code != 0) {
         char why[128];
         regerror(code, &pattern->regex, why, sizeof why);
-        return ss_fail(err, SS_E_USAGE, "--%s \"%s\" is no extended regular expression: %s", option,
-                       text, why);
+        return ss_fail(err, SS_E_USAGE, "--%s \"%s\" is not an extended regular expression: %s",
+                       option, text, why);
     }
     pattern->active = true;
     return SS_OK;
@@ -143,8 +143,8 @@ static enum ss_status check_ranks(const char *list, struct ss_error *err)
             end += 1 + more;
         }
         if (digits == 0 || digits > 9 || more == 0 || more > 9 || (*end != ',' && *end != '\0')) {
-            return ss_fail(err, SS_E_USAGE, "--rank \"%s\" is no list of ranks such as 3 or 0,4-7",
-                           list);
+            return ss_fail(err, SS_E_USAGE,
+                           "--rank \"%s\" is not a list of ranks such as 3 or 0,4-7", list);
         }
         at = *end == ',' ? end + 1 : NULL;
     }

@@ -97,7 +97,7 @@ static void add_worst(const struct ss_stage_frontier *frontier, const struct ss_
     ss_sentence_add(out, " of a step of ");
     ss_sentence_add_duration(out, frontier->total_ns / frontier->steps);
     if (2 * worst->rank_ns < worst->delay_ns) {
-        ss_sentence_add(out, "; most of the delay there is that of other ranks: it varies");
+        ss_sentence_add(out, "; most of the delay there comes from other ranks, and varies");
     }
 }
 
@@ -116,7 +116,7 @@ static void add_notes(const struct ss_stage_frontier *frontier, const struct ss_
     ss_sentence_add(out, " step");
     ss_sentence_add_plural(out, frontier->steps);
     ss_sentence_add(out, ". Delay: how much further from the median rank. Each rank counts by its "
-                         "own clock, from the begin of its step: no clocks are compared");
+                         "own clock, from the start of its step: no clocks are compared");
     if (frontier->skipped > 0) {
         out = ss_table_add_note(table, SS_NOTE_ASIDE);
         ss_sentence_add_count(out, frontier->skipped);

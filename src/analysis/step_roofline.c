@@ -387,7 +387,7 @@ void ss_step_roofline_table(const struct ss_selection *selection,
                                .title = "Roofline of steps",
                                .empty_text = "no step with kernels whose FLOPs or bytes are known: "
                                              "torch.profiler records shapes with "
-                                             "record_shapes=True; counters of steps are those of "
+                                             "record_shapes=True; counters of steps come from "
                                              "record --counters",
                                .columns = columns,
                                .column_count = SS_STEP_ROOFLINE_COLUMNS};

@@ -13,7 +13,7 @@ const struct ss_row_kind ss_row_kinds[] = {
     {.id = "marks", .summary = "named moments", .build = ss_rows_of_marks},
     {.id = "counters", .summary = "values of counters", .build = ss_rows_of_counters},
     {.id = "flows",
-     .summary = "points of arrows between ranges: those of one flow, by time, are its path",
+     .summary = "points of arrows between ranges: the points of one flow, by time, are its path",
      .build = ss_rows_of_flows},
     {.id = "samples",
      .summary = "samples: thread, state, stack, and its innermost frame",

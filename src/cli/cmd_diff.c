@@ -199,7 +199,7 @@ const struct ss_command ss_command_diff = {
         "\"report\" "
         "loads. Figures are per steady-state step, so that trainings of different lengths compare; "
         "without steps they are per run. Rows are sorted by the size of their change. A change "
-        "that is no larger than what steps differ from one another, or than the sampling error, "
+        "that is within the differences between steps, or within the sampling error, "
         "is \"within noise\" (95 %). Filters apply to both recordings; --from and --to count from "
         "the first sample of each. With --against, ranks of one recording are compared, per step "
         "of a rank.\n\nExit status: 0; 1 when B is slower than --threshold allows; "

@@ -456,7 +456,8 @@ const struct ss_command ss_command_export = {
         "is a stepscope trace, a py-spy raw "
         "file, or a folder of either; the default is the newest recording in the current folder. "
         "The file appears only when it is complete.\n\nraw leaves out idle samples as py-spy "
-        "does; flamegraph and speedscope hold those of main threads, chrome all. speedscope and "
+        "does; flamegraph and speedscope include idle main threads, chrome all threads. speedscope "
+        "and "
         "chrome keep the recorded times: a stretch without samples is a gap. kineto and "
         "tensorboard "
         "have no samples; each of their files holds one rank.",

@@ -159,15 +159,17 @@ static const char *const examples[] = {
 
 const struct ss_command ss_command_kernel = {
     .name = "kernel",
-    .summary = "measure hardware counters of kernels, or list those of a GPU",
+    .summary = "measure hardware counters of kernels, or list the counters of a GPU",
     .synopsis = "-k REGEX [options] -- PROGRAM [argument…]\nstepscope kernel --sets|--list-metrics "
                 "--chip NAME",
     .description =
         "Hardware counters, by the names of Nsight Compute. With -k, CUPTI runs each launch of a "
         "matching kernel once for each pass, and saves and restores the memory of the device "
-        "between; the recording has these kernels only. That changes their times and those of the "
-        "program, and a kernel that waits for another process never ends: leave out those of "
-        "NCCL, and measure one process. Counters of whole steps, without running anything again: "
+        "between; the recording has these kernels only. That changes their times and the times of "
+        "the "
+        "program, and a kernel that waits for another process never ends: leave out NCCL's "
+        "kernels, and measure one process. Counters of whole steps, without running anything "
+        "again: "
         "`stepscope record --counters`.\nThe lists come from the profiler host "
         "interface of CUPTI (12.6 or later) of this machine, which needs neither a GPU nor a "
         "driver: any chip's metrics can be listed anywhere. A set that needs one pass is measured "

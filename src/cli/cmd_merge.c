@@ -278,7 +278,7 @@ static void print_json(const struct request *request, const struct ss_merge_json
     fprintf(ss_stderr(), "): %" PRIu64 " events of %zu file%s", result->events, result->files,
             result->files == 1 ? "" : "s");
     print_repeated(result->repeated);
-    fprintf(ss_stderr(), "; times are those of the wall clocks\n");
+    fprintf(ss_stderr(), "; times are of the wall clocks\n");
     if (result->without_base > 0 && result->files > 1) {
         fprintf(ss_stderr(),
                 "stepscope merge: %zu files have no baseTimeNanoseconds; their times are as "
@@ -383,7 +383,7 @@ const struct ss_command ss_command_merge = {
     .description =
         "RUN is the folder of a run, one that tar or merge has packed, a folder of files, or a "
         "file. "
-        "All times are on one clock: that of the first recording. Processes, threads, tracks and "
+        "All times are on the clock of the first recording. Processes, threads, tracks and "
         "flows of different recordings never share a number: where a pid, tid or id is there "
         "twice, "
         "one is renumbered. The inputs are not changed. A recording that is given twice is merged "

@@ -512,7 +512,7 @@ static void consider_launcher(const struct ss_record_plan *plan)
     if (launcher == SS_LAUNCHER_SLURM) {
         ss_log(SS_WARN, "record",
                "srun starts its tasks outside of this process, where they are not recorded: put "
-               "stepscope behind it, as in srun stepscope record -- PROGRAM");
+               "stepscope after it, as in srun stepscope record -- PROGRAM");
     }
 }
 

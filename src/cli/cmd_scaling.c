@@ -12,7 +12,7 @@
 
 static const struct ss_option options[] = {
     {"weak", 0, NULL,
-     "the work of a rank stays the same, not that of all: for runs that do not say how large a "
+     "the work of a rank stays the same, not the total: for runs that do not say how large a "
      "batch is",
      "Comparison", false},
     SS_READING_FILTER_OPTIONS("to"),

@@ -378,7 +378,8 @@ void ss_check_launcher(const struct ss_rank_facts *ranks, struct ss_check *findi
             is_many ? "; all ranks record into one folder" : "");
     } else if (ranks->job[0] != '\0') {
         say(finding, "launcher", SS_CHECK_FACT,
-            "job %s, but this process is none of its ranks: srun, mpiexec or torchrun starts them, "
+            "job %s, but this process is not one of its ranks: srun, mpiexec or torchrun starts "
+            "them, "
             "each with a recorder, as in srun stepscope record -- PROGRAM",
             ranks->job);
     } else {

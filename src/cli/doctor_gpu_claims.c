@@ -200,8 +200,9 @@ static void claim_order(const struct ss_gpu_facts *facts, struct ss_gpu_claim *c
                    "%u of %u kernels lie outside of the time between their launch and the wait "
                    "for them, by up to %.1f us: the device's times do not fit the host's",
                    outside, found, ss_gpu_us(worst_ns));
-        ss_gpu_fix(claim, "compare no times of the device with those of the host in recordings of "
-                          "this machine, only durations; try another CUPTI (STEPSCOPE_CUPTI)");
+        ss_gpu_fix(claim,
+                   "do not compare times of the device with times of the host in recordings of "
+                   "this machine, only durations; try another CUPTI (STEPSCOPE_CUPTI)");
     }
 }
 

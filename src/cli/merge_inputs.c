@@ -182,7 +182,7 @@ static enum ss_status check_kinds(struct ss_merge_inputs *inputs, struct ss_erro
         }
         if (i > 0 && is_json != inputs->is_json) {
             return ss_fail(err, SS_E_USAGE,
-                           "%s and %s have different formats; merge those of each format",
+                           "%s and %s have different formats; merge the files of each format",
                            inputs->files.data[0].path, path);
         }
         inputs->is_json = is_json;

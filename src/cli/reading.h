@@ -34,9 +34,8 @@
         {"match", 0,    "REGEX", "only stacks with a frame \"function (path:line)\" that matches",  \
          NULL,    false},                                                                           \
         {"exclude", 0, "REGEX", "no stacks with a frame that matches", NULL, false},                \
-        {"idle",  0,                                                                                \
-         "WHICH", "idle samples that count: none, those of main threads (main), or all",            \
-         NULL,    false},                                                                           \
+        {"idle", 0,    "WHICH", "idle samples that count: none, main threads only (main), or all",  \
+         NULL,   false},                                                                            \
         {NULL, 'i', NULL, "the same as --idle all", NULL, false},                                   \
         {"gil", 'g', NULL, "only samples that hold the GIL", NULL, false},                          \
         SS_READING_MEMORY_OPTION,                                                                   \

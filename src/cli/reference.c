@@ -224,7 +224,7 @@ static void markdown_events(struct ss_strbuf *out)
                                         [SS_VALUE_UINT] = "unsigned integer",
                                         [SS_VALUE_REAL] = "real",
                                         [SS_VALUE_TEXT] = "text"};
-    ss_strbuf_append_text(out, "\n## Events\n\nThe kind of an event is that of its name.\n\n"
+    ss_strbuf_append_text(out, "\n## Events\n\nThe name of an event says its kind.\n\n"
                                "| number | kind | its payload, if it is a number | meaning |\n"
                                "|---|---|---|---|\n");
     for (int i = 1; i < SS_EVENT_TYPE_COUNT; i++) {

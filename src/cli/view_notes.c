@@ -83,7 +83,7 @@ static enum ss_status load(struct ss_view_notes *notes, struct ss_error *err)
         } else {
             status =
                 ss_fail(err, SS_E_FORMAT,
-                        "%s is no file of notes: move it away to keep notes there", notes->path);
+                        "%s is not a file of notes: move it away to keep notes there", notes->path);
         }
         json_decref(root);
     }
@@ -195,7 +195,7 @@ enum ss_status ss_view_notes_put(struct ss_view_notes *notes, struct ss_strview 
     enum ss_status status;
     if (!are_notes(list) || !json_is_integer(revision)) {
         status = ss_fail(err, SS_E_FORMAT,
-                         "these are no notes: at most %d of them, each of at most %d bytes",
+                         "these are not notes: at most %d of them, each of at most %d bytes",
                          MOST_NOTES, MOST_TEXT_BYTES);
     } else {
         pthread_mutex_lock(&notes->lock);

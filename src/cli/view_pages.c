@@ -240,7 +240,7 @@ static bool find_input(const struct ss_view_pages *pages, const struct ss_serve_
         if (fd >= 0) {
             close(fd);
         }
-        fail(reply, 404, "The recording is no file that can be read now.\n");
+        fail(reply, 404, "The recording cannot be read now.\n");
         return true;
     }
     reply->type = "application/octet-stream";

@@ -61,7 +61,7 @@ static enum ss_status check_own(struct ss_input_budget *budget, struct ss_error 
     }
     ss_fail(&budget->refusal, SS_E_LIMIT,
             "%s has %" PRIu64 " bytes, but needs more than %" PRIu64
-            " MiB of memory: its content is no recording's; --max-memory SIZE allows more",
+            " MiB of memory: its content is not a recording's; --max-memory SIZE allows more",
             budget->path, bytes, most >> 20);
     return refused(budget, err);
 }
@@ -131,7 +131,7 @@ enum ss_status ss_input_budget_rows(struct ss_input_budget *budget, uint64_t row
     if (budget->refusal.status == SS_OK && budget->rows > budget->read_bytes) {
         ss_fail(&budget->refusal, SS_E_LIMIT,
                 "%s: its %" PRIu64
-                " bytes name the same values again and again: it is no recording",
+                " bytes name the same values again and again: it is not a recording",
                 budget->path, budget->read_bytes);
     }
     return ss_input_budget_check(budget, err);

@@ -456,7 +456,7 @@ static enum ss_status finish(struct loader *loader)
     }
     if (10 * loader->others > loader->lines) {
         return ss_fail(loader->err, SS_E_FORMAT,
-                       "%s is no file of folded stacks: %" PRIu64 " of its %" PRIu64
+                       "%s is not a file of folded stacks: %" PRIu64 " of its %" PRIu64
                        " lines are none (line %" PRIu64 " has %s)",
                        loader->name, loader->others, loader->lines, loader->skipped_at[0],
                        ss_raw_result_text(loader->first_reason));

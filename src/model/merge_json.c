@@ -90,7 +90,7 @@ static enum ss_status refill(struct window *window, struct ss_error *err)
 
 static enum ss_status fail_at(const struct window *window, struct ss_error *err)
 {
-    return ss_fail(err, SS_E_FORMAT, "%s is no trace-event JSON: byte %" PRIu64, window->path,
+    return ss_fail(err, SS_E_FORMAT, "%s is not trace-event JSON: byte %" PRIu64, window->path,
                    window->offset + window->at);
 }
 

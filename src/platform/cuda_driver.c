@@ -23,7 +23,7 @@ bool ss_cuda_driver_load(struct ss_cuda_driver *driver, char *reason, size_t siz
     SS_CUDA_FUNCTIONS(FIND)
 #undef FIND
     if (missing != NULL) {
-        snprintf(reason, size, "libcuda.so.1 has no %s: it is no driver of CUDA 11 or later",
+        snprintf(reason, size, "libcuda.so.1 has no %s: it is not a driver of CUDA 11 or later",
                  missing);
         dlclose(library);
     }

@@ -27,7 +27,7 @@ static enum ss_status append_variable(const char **at, struct ss_strbuf *out, st
     const char *open_at = *at + 1;
     const char *close_at = strchr(open_at, '}');
     if (*open_at != '{' || close_at == NULL) {
-        return ss_fail(err, SS_E_USAGE, "%%q in an output name wants {VARIABLE} behind it");
+        return ss_fail(err, SS_E_USAGE, "%%q in an output name needs {VARIABLE} after it");
     }
     char *name = ss_strndup(open_at + 1, (size_t)(close_at - open_at - 1));
     const char *value = getenv(name);
@@ -78,7 +78,7 @@ static enum ss_status append_job(const struct ss_rank_facts *facts, struct ss_st
 {
     if (facts->job[0] == '\0') {
         return ss_fail(err, SS_E_USAGE,
-                       "%%j in the output name: this is no job of Slurm, PBS or "
+                       "%%j in the output name: this is not a job of Slurm, PBS or "
                        "LSF; leave it out, or use %%t (time)");
     }
     ss_strbuf_append_text(out, facts->job);

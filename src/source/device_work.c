@@ -270,7 +270,7 @@ enum ss_status ss_device_work_open(const char *path, const struct ss_device_sink
     if (mapped == NULL || !ss_device_consumer_open(&reading.consumer, mapped, bytes)) {
         ss_ring_file_close(file);
         return ss_fail(err, SS_E_FORMAT,
-                       "%s is no ring for the work of devices, or one of another version", path);
+                       "%s is not a ring for the work of devices, or one of another version", path);
     }
     *source = ss_alloc_zero(1, sizeof **source);
     **source = (struct ss_device_work_source){.file = file, .reading = reading};

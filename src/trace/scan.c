@@ -360,7 +360,7 @@ enum ss_scan_result ss_scan_next(struct ss_scan *scan, struct ss_scan_unit *unit
                                  struct ss_scan_damage *damage, enum ss_status *status,
                                  struct ss_error *err)
 {
-    *damage = (struct ss_scan_damage){.reason = "bytes that are no unit"};
+    *damage = (struct ss_scan_damage){.reason = "bytes that are not a unit"};
     size_t wanted = scan->read_bytes != 0 ? scan->read_bytes : READ_BYTES;
     for (;;) {
         *status = fill(scan, wanted, err);

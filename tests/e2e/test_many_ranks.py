@@ -314,7 +314,7 @@ def test_srun_inside_is_pointed_out(stepscope, tmp_path):
     (tmp_path / "srun").write_text("#!/bin/sh\nexit 0\n")
     (tmp_path / "srun").chmod(0o755)
     done = stepscope("record", "-o", tmp_path / "x.pftrace", "--", tmp_path / "srun", status=0)
-    assert "put stepscope behind it" in done.stderr
+    assert "put stepscope after it" in done.stderr
 
 
 def test_windows_of_all_ranks_are_in_one_folder(stepscope, package, python, tmp_path):

@@ -80,7 +80,7 @@ def test_what_is_no_json_is_not_copied(stepscope, tmp_path, members):
     one.write_text('[{"ph": "f", "id": 7, "pid": 1, "tid": 2, "ts": 3}]')
     other.write_text(f'[{{"ph": "f", {members}, "tid": 2, "ts": 3}}]')
     done = stepscope("merge", one, other, "-o", merged, status=3)
-    assert f"{other} is no trace-event JSON: byte 1" in done.stderr and not merged.exists()
+    assert f"{other} is not trace-event JSON: byte 1" in done.stderr and not merged.exists()
 
 
 def test_pack_is_a_run(stepscope, run, tmp_path):

@@ -46,7 +46,7 @@ bool ss_counters_compile(void)
 {
     struct ss_error err = {0};
     if (regcomp(&kernels.pattern, ss_counters.request.kernel, REG_EXTENDED | REG_NOSUB) != 0) {
-        ss_fail(&err, SS_E_USAGE, "\"%.100s\" is no regular expression (POSIX extended)",
+        ss_fail(&err, SS_E_USAGE, "\"%.100s\" is not a regular expression (POSIX extended)",
                 ss_counters.request.kernel);
         ss_counters_refuse(&err);
         return false;

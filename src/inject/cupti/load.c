@@ -131,7 +131,8 @@ bool ss_cupti_load(struct ss_cupti *cupti, char *problem, size_t size)
     }
     const char *missing = find_functions(cupti, library);
     if (missing != NULL) {
-        snprintf(problem, size, "this CUPTI has no %s: it is none of versions 11.8 to 13", missing);
+        snprintf(problem, size, "this CUPTI has no %s: it is not a version from 11.8 to 13",
+                 missing);
         return false;
     }
     find_path(cupti);

@@ -3,7 +3,7 @@
 (function (page) {
     'use strict';
     const {el} = page;
-    const TITLES = {headline: 'Where the time goes', findings: 'What to mend first', series: 'Step by step',
+    const TITLES = {headline: 'Where the time goes', findings: 'What to fix first', series: 'Step by step',
         curves: 'Memory and host over time',
         header: 'What was recorded, and how faithfully', commands: 'What to run next', note: 'Notes'};
 

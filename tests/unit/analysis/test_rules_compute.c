@@ -292,8 +292,7 @@ static void rule_anomaly_detection_fires(void **state)
     assert_float_equal(finding->error_ns, 2.762e6, 1e3);
     check_evidence(finding, "search for NaN in the backward", 1e6);
     check_evidence(finding, "samples in tracebacks", 40);
-    check_evidence(finding, "cold caches behind it, at most",
-                   (double)(finding->cost_ns * 15 / 100));
+    check_evidence(finding, "cold caches after it, at most", (double)(finding->cost_ns * 15 / 100));
     end(&made);
     shape.nan_checks_in_node = true;
     make(&made, &shape);

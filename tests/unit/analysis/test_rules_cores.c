@@ -119,7 +119,7 @@ static void rule_oversubscription_fires(void **state)
     check_evidence(finding, "threads of operators in each", 16);
     check_evidence(finding, "workers of each", 2);
     check_evidence(finding, "cores", 8);
-    check_evidence(finding, "cold caches behind it, at most", 3750e3); /* 15 % */
+    check_evidence(finding, "cold caches after it, at most", 3750e3); /* 15 % */
     end(&made);
     shape.cpu_busy = 750;
     shape.cpu_own = 600;

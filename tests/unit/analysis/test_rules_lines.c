@@ -182,7 +182,7 @@ static void rule_hot_line_fires(void **state)
     check_evidence(finding, "of the samples of that phase", 12000.0 / 148);
     check_evidence(finding, "samples at the line", 120);
     check_evidence(finding, "sampling error", (double)finding->error_ns);
-    check_evidence(finding, "cold caches behind it, at most", (double)(cost_ns * 15 / 100));
+    check_evidence(finding, "cold caches after it, at most", (double)(cost_ns * 15 / 100));
     check_line(&made, finding, 20, 120);
     assert_int_equal(finding->line->all, 148);
     assert_string_equal(finding->line_of, "the samples of that phase");

@@ -100,7 +100,7 @@ static struct ss_finding check_fires(struct made *made, const struct waiting *wa
     check_cost(finding, 10000, 10000, 10);
     check_evidence(finding, "samples", 100);
     assert_float_equal(finding->error_ns, 2.015e6, 1e3);
-    check_evidence(finding, "cold caches behind it, at most", 1.5e6); /* 15 % */
+    check_evidence(finding, "cold caches after it, at most", 1.5e6); /* 15 % */
     assert_int_equal(finding->recoverable_ns, 10000 * US + 1500 * US + finding->error_ns);
     assert_int_equal(line_of(made, finding), FIRST_LINE);
     assert_int_equal(finding->line->samples, 100);

@@ -70,7 +70,7 @@ static void memory_is_limited_by_the_size_of_the_file(void **state)
     assert_int_equal(ss_input_budget_check(&budget, &err), SS_E_LIMIT);
     assert_string_equal(err.message,
                         "a.json has 1048576 bytes, but needs more than 384 MiB of memory: its "
-                        "content is no recording's; --max-memory SIZE allows more");
+                        "content is not a recording's; --max-memory SIZE allows more");
     ss_free(most);
     ss_free(more);
     err = (struct ss_error){0};
