@@ -31,7 +31,7 @@ bool ss_rule_unequal_stages(const struct ss_training_facts *facts, struct ss_fin
                        (double)facts->pipeline_slowest);
     }
     ss_finding_add(finding, "its micro-batch", SS_EVIDENCE_NS, pipeline->slowest_ns);
-    ss_finding_add(finding, "others", SS_EVIDENCE_NS, pipeline->other_ns);
+    ss_finding_add(finding, "mean of the others", SS_EVIDENCE_NS, pipeline->other_ns);
     set_pipeline(facts, finding, pipeline->unequal_ns);
     return true;
 }

@@ -86,7 +86,7 @@ static void rule_unequal_stages_fires(void **state)
     check_cost(finding, 450000, 450000, percent_of_step(450000, &shape));
     check_evidence(finding, "slowest: rank", 1);
     check_evidence(finding, "its micro-batch", 360e6);
-    check_evidence(finding, "others", 300e6);
+    check_evidence(finding, "mean of the others", 300e6);
     check_evidence(finding, "stages", 2);
     check_evidence(finding, "micro-batches in a step", 16);
     /* The first stage works for 4,800 of a pass of 6,060 ms, the second for 5,760. */
