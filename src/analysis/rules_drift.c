@@ -165,7 +165,7 @@ static void add_growth(const struct ss_training_facts *facts, struct ss_finding 
     if (grows == NULL) {
         return;
     }
-    finding->headline = "is lost because steps become slower while memory grows with each of them";
+    finding->headline = "is lost: steps slow down as memory grows with each of them";
     ss_finding_add(finding, "memory more with each step", SS_EVIDENCE_BYTES, grows->bytes_per_step);
     for (const struct ss_rule *rule = ss_rules; rule->id != NULL; rule++) {
         finding->fix = strcmp(rule->id, "memory-growth") == 0 ? rule->fix : finding->fix;

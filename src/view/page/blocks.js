@@ -38,9 +38,9 @@
 
     // ---- findings ----
 
-    // "…; recovers ≤ 31 ms of 65 ms a step": what it brings stands apart.
+    // "…; fixing it saves up to 31 ms per step (48 %)": what it saves stands apart.
     function splitGain(parts) {
-        const last = parts.length - 1, at = last >= 0 ? parts[last].lastIndexOf('; recovers ≤ ') : -1;
+        const last = parts.length - 1, at = last >= 0 ? parts[last].lastIndexOf('; fixing it saves up to ') : -1;
         if (last % 2 || at < 0) {
             return {what: parts, gain: null};
         }
