@@ -73,20 +73,21 @@ static void add_slowest(const struct ss_rank_profiles *profiles,
     add_ranks(profiles, profiles->rows.count, out);
     add_rank(row, model, out);
     bool is_pair = profiles->rows.count == 2;
-    ss_sentence_add(out, is_pair ? " makes the other wait " : " makes each other wait ");
+    ss_sentence_add(out, is_pair ? " holds up the other by " : " holds up every other rank by ");
     if (row->step_ns == 0) { /* a program without steps */
         ss_sentence_add_duration(out, per_other_ns(profiles, row));
-        ss_sentence_add(out, " in all");
+        ss_sentence_add(out, " in total");
         return;
     }
     ss_sentence_add_duration(out, per_step_ns);
     ss_sentence_add(out, " of a step of ");
     ss_sentence_add_duration(out, row->step_ns);
     if (row->stage < parts->training.phases.count) {
-        ss_sentence_add(out, "; it is slower than the median rank by ");
-        ss_sentence_add_duration(out, row->stage_ns);
-        ss_sentence_add(out, " in ");
+        ss_sentence_add(out, " (its ");
         ss_report_add_phase(model, &parts->training.phases.data[row->stage], out);
+        ss_sentence_add(out, " takes ");
+        ss_sentence_add_duration(out, row->stage_ns);
+        ss_sentence_add(out, " longer than the median rank's)");
     }
 }
 
@@ -274,7 +275,7 @@ static void add_by_waits(const struct ss_rank_profiles *profiles,
         add_work(profiles, row, document);
     } else {
         add_ranks(profiles, profiles->rows.count, out);
-        ss_sentence_add(out, "none of them makes the others wait by more than chance explains");
+        ss_sentence_add(out, "no rank holds up the others by more than chance explains");
     }
     put_figures(profiles, row, parts, document->figures);
 }

@@ -84,7 +84,7 @@ bool ss_rule_device_wait(const struct ss_training_facts *facts, struct ss_findin
 bool ss_rule_device_unexplained(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_device_mean *mean = &facts->device.summary.mean;
-    add_time(finding, facts, "idle in all", mean->times.idle_ns);
+    add_time(finding, facts, "total idle", mean->times.idle_ns);
     if (facts->device.wait_calls > 0) {
         add_time(finding, facts, "the host waits", facts->device.wait_calls_ns);
         finding->wait = longest_wait(&facts->device);
@@ -133,7 +133,7 @@ bool ss_rule_device_communication(const struct ss_training_facts *facts, struct 
     const struct ss_device_mean *mean = &facts->device.summary.mean;
     uint64_t exposed_ns = mean->times.class_ns[SS_WORK_COMMUNICATION] - waits_for_ranks(facts);
     finding->exposed = facts->device.exposed.ns > 0 ? &facts->device.exposed : NULL;
-    add_time(finding, facts, "communication in all", mean->times.communication_ns);
+    add_time(finding, facts, "total communication", mean->times.communication_ns);
     if (mean->times.communication_ns > 0) {
         ss_finding_add(finding, "hidden behind computation", SS_EVIDENCE_PERCENT,
                        100 * (double)mean->times.overlap_ns / (double)mean->times.communication_ns);

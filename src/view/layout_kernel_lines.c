@@ -69,9 +69,9 @@ void ss_report_fill_kernel_lines(const struct ss_block *block, struct ss_text_ta
         [LINE_SHARE] = {.title = "time", .right = true},
         [LINE_BAR] = {.title = "", .drops = true},
         [LINE_STEP_TIME] = {.title = steps ? "per step" : "", .right = true},
-        [LINE_STEP_KERNELS] = {.title = steps ? "kernels" : "", .right = true},
+        [LINE_STEP_KERNELS] = {.title = steps ? "kernels/step" : "", .right = true},
         [LINE_TOTAL] = {.title = "total", .right = true, .drops = steps},
-        [LINE_KERNELS] = {.title = steps ? "in all" : "kernels", .right = true, .drops = steps},
+        [LINE_KERNELS] = {.title = "kernels", .right = true, .drops = steps},
         [LINE_BACKWARD] = {.title =
                                ss_table_has_any(table, SS_KERNEL_LINE_BACKWARD) ? "backward" : "",
                            .right = true},

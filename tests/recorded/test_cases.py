@@ -280,13 +280,13 @@ def test_a_lost_collective_shifts_no_others(rows_of, text_of):
 
 
 def test_ranks_that_were_not_recorded_are_counted(text_of, report_of):
-    assert "\n2 of 128 ranks: rank 1 makes the other wait 60.0 µs of a step of 990 µs\n" in text_of(case("03"))
+    assert "\n2 of 128 ranks: rank 1 holds up the other by 60.0 µs of a step of 990 µs\n" in text_of(case("03"))
     assert report_of(case("03"))["ranks"]["world_size"] == 128
 
 
 def test_ranks_of_two_jobs_are_not_compared(text_of, rows_of, report_of):
     text = text_of(case("04"))
-    assert "\n2 ranks: rank 1 makes the other wait 60.0 µs of a step of 990 µs\n" in text
+    assert "\n2 ranks: rank 1 holds up the other by 60.0 µs of a step of 990 µs\n" in text
     assert "the files are of 2 jobs, by their world sizes, ranks and times: 1 rank of another job" in text
     assert report_of(case("04"))["ranks"]["jobs"] == 2
     rows = rows_of(case("04"), "collective")
@@ -298,7 +298,7 @@ def test_a_rank_that_is_there_twice_counts_once(stepscope, rows_of, tmp_path):
         (tmp_path / source.name).write_bytes(source.read_bytes())
         (tmp_path / f"copy of {source.name}").write_bytes(source.read_bytes())
     done = stepscope("report", tmp_path)
-    assert "\n2 of 128 ranks: rank 1 makes the other wait 60.0 µs of a step of 990 µs\n" in done.stdout
+    assert "\n2 of 128 ranks: rank 1 holds up the other by 60.0 µs of a step of 990 µs\n" in done.stdout
     assert "median of 6 steps of 2 processes" in done.stdout
     assert done.stderr.count("is a copy of another file that is read\n") == 2
     assert [row["ranks"] for row in rows_of(tmp_path, "collective")] == [2] * 3

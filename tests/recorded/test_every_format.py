@@ -183,7 +183,7 @@ def csv_view(said):
 def under(lines, heading):
     """{last column: number below `heading`} of aligned text, whose numbers end where their heading does."""
     at = next(number for number, line in enumerate(lines) if re.search(rf"  {heading}  .*  operator$", line))
-    end = lines[at].index(heading) + len(heading)
+    end = lines[at].index(f"  {heading}  ") + 2 + len(heading)
     name = lines[at].index("operator")
     rows = itertools.takewhile(lambda line: line[name:].strip() and "not shown" not in line, lines[at + 1:])
     return {line[name:]: int(line[:end].split()[-1].replace(",", "")) for line in rows}
@@ -191,7 +191,7 @@ def under(lines, heading):
 
 @of(VIEWS, "text")
 def text_view(said):
-    return under(said.splitlines(), "in all")
+    return under(said.splitlines(), "calls")
 
 
 @of(VIEWS, "markdown")
@@ -200,7 +200,7 @@ def markdown_view(said):
             for line in said.splitlines() if line.startswith("|")]
     head = next(row for row in rows if "operator" in row)
     begin = rows.index(head) + 2
-    return {row[head.index("operator")].strip("`"): int(row[head.index("in all")].replace(",", ""))
+    return {row[head.index("operator")].strip("`"): int(row[head.index("calls")].replace(",", ""))
             for row in rows[begin:] if len(row) == len(head)}
 
 
@@ -210,7 +210,7 @@ def html_view(said):
     table, = [one for one in data["blocks"] if one["kind"] == "table"]
     titles = [one["title"] for one in table["columns"]]
     texts = [["".join(cell) if isinstance(cell, list) else str(cell) for cell in row] for row in table["rows"]]
-    return {row[titles.index("operator")]: int(row[titles.index("in all")].replace(",", "")) for row in texts}
+    return {row[titles.index("operator")]: int(row[titles.index("calls")].replace(",", "")) for row in texts}
 
 
 @pytest.mark.parametrize("name", VIEWS)

@@ -16,7 +16,7 @@ def test_the_late_rank_is_named(recordings, rows_of):
 
 def test_the_report_of_a_program_without_steps_opens_with_the_late_rank(recordings, text_of):
     text = text_of(recordings("mpi_late").trace)
-    assert f"{RANKS} ranks: rank {LATE} makes each other wait " in text
+    assert f"{RANKS} ranks: rank {LATE} holds up every other rank by " in text
     last, = re.findall(r"last in (\d+) of 15 collectives, waited ", text)
     assert int(last) >= 12
 

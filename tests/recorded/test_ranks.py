@@ -101,7 +101,7 @@ def test_the_slow_rank_of_gloo_is_blamed(stepscope, gloo):
 def test_the_report_of_several_ranks_opens_with_the_slow_one(stepscope, gloo):
     text = stepscope("report", gloo).stdout
     opening = text.split("\n\n")[1].splitlines()
-    assert opening[0].startswith("4 ranks: rank 1 makes each other wait ")
+    assert opening[0].startswith("4 ranks: rank 1 holds up every other rank by ")
     assert " in other" in " ".join(opening[:3])
     assert "the ranks share one clock" in text
     rows = [line for line in opening if line[:7].strip().isdigit()]

@@ -87,4 +87,4 @@ def test_the_start_of_four_jax_processes_is_skewed(stepscope, tmp_path, traces):
     assert most["skew_ns"] == pytest.approx(max(first_steps) - first_steps[0],
                                             abs=most["clock_error_ns"])
     text = stepscope("report", tmp_path).stdout
-    assert "4 ranks: none of them makes the others wait by more than chance explains" in text
+    assert "4 ranks: no rank holds up the others by more than chance explains" in text

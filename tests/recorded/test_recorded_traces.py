@@ -151,4 +151,4 @@ def test_the_report_of_ranks_opens_with_the_late_one(stepscope, trace):
     ranks = json.loads(stepscope("report", "--format", "json", trace).stdout)["ranks"]
     assert (ranks["ranks"], ranks["collectives"], ranks["slowest_rank"]) == (8, 8, 7)
     opening = next(line for line in stepscope("report", trace).stdout.splitlines()[1:] if line)
-    assert opening.startswith("8 ranks: rank 7 makes each other wait ")
+    assert opening.startswith("8 ranks: rank 7 holds up every other rank by ")

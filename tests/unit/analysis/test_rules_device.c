@@ -190,7 +190,7 @@ static void rule_device_unexplained_fires(void **state)
     device_make(&made, &shape);
     const struct ss_finding *finding = only_finding(&made.diagnosis, "device-unexplained");
     check_cost(finding, 2510, 2510, 25.1);
-    check_evidence(finding, "idle in all", 2620e3); /* 100 + 10 + 2510 */
+    check_evidence(finding, "total idle", 2620e3); /* 100 + 10 + 2510 */
     assert_null(finding->wait);
     device_end(&made);
     shape.calls[1] = (struct shaped_call){"cudaStreamSynchronize", 2600, 2900, 0};

@@ -172,7 +172,7 @@ static void rule_device_communication_fires(void **state)
     device_make(&made, &shape);
     const struct ss_finding *finding = only_finding(&made.diagnosis, "device-communication");
     check_cost(finding, 1000, 1000, 10);
-    check_evidence(finding, "communication in all", 1200e3);
+    check_evidence(finding, "total communication", 1200e3);
     check_evidence(finding, "hidden behind computation", 100 * 200 / 1200.0);
     assert_null(finding->exposed); /* of no known module */
     device_end(&made);
