@@ -167,7 +167,7 @@ static void fill_ifs(const struct asking *asking, const struct ss_model *model,
         struct ss_what_if what = nothing;
         what.rank_at_median = i;
         if (profiles->rows.data[i].stage_ns > 0 &&
-            profiles->blame.ranks[profiles->rows.data[i].process].inflicted_ns > 0) {
+            profiles->blame.ranks[profiles->rows.data[i].process].caused_ns > 0) {
             put_if(asking, "rank as fast as the median", profiles->rows.data[i].rank, &what);
         }
     }

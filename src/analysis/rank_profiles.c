@@ -324,7 +324,7 @@ uint64_t ss_rank_profiles_cost_ns(const struct ss_rank_profiles *profiles,
                                   const struct ss_rank_profile *row)
 {
     uint64_t others = profiles->rows.count - 1;
-    uint64_t all_ns = profiles->blame.ranks[row->process].inflicted_ns;
+    uint64_t all_ns = profiles->blame.ranks[row->process].caused_ns;
     uint64_t each_ns = others > 0 ? ss_rank_profiles_per_step(profiles, all_ns) / others : 0;
     uint64_t most_ns = longest_communication(profiles, row);
     return most_ns > 0 && most_ns < each_ns ? most_ns : each_ns;

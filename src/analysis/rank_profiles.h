@@ -89,11 +89,11 @@ enum ss_rank_column {
     SS_RANK_COMPUTE,
     SS_RANK_DATA,
     SS_RANK_COMMUNICATION,
-    SS_RANK_SUFFERED,  /* this and the next two: in all collectives that count */
-    SS_RANK_INFLICTED, /* on all others together */
-    SS_RANK_INHERITED, /* what others inflicted through it */
-    SS_RANK_SUFFERED_STEP,
-    SS_RANK_INFLICTED_STEP,
+    SS_RANK_WAITED,    /* this and the next two: in all collectives that count */
+    SS_RANK_CAUSED,    /* on all others together */
+    SS_RANK_PASSED_ON, /* what others caused through it */
+    SS_RANK_WAITED_STEP,
+    SS_RANK_CAUSED_STEP,
     SS_RANK_LAST,
     SS_RANK_COLLECTIVES,
     SS_RANK_STAGE,

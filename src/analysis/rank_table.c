@@ -21,16 +21,14 @@ static const struct ss_column columns[SS_RANK_COLUMNS] = {
     [SS_RANK_COMMUNICATION] = {.key = "communication_ns",
                                .unit = "ns",
                                .comparison = SS_COMPARES_STEP},
-    [SS_RANK_SUFFERED] = {.key = "suffered_ns", .unit = "ns"},
-    [SS_RANK_INFLICTED] = {.key = "inflicted_ns", .unit = "ns"},
-    [SS_RANK_INHERITED] = {.key = "inherited_ns", .unit = "ns"},
-    [SS_RANK_SUFFERED_STEP] = {.key = "suffered_step_ns",
-                               .unit = "ns",
-                               .comparison = SS_COMPARES_STEP},
-    [SS_RANK_INFLICTED_STEP] = {.key = "inflicted_step_ns",
-                                .unit = "ns",
-                                .comparison = SS_COMPARES_STEP,
-                                .leads = true},
+    [SS_RANK_WAITED] = {.key = "waited_ns", .unit = "ns"},
+    [SS_RANK_CAUSED] = {.key = "caused_ns", .unit = "ns"},
+    [SS_RANK_PASSED_ON] = {.key = "passed_on_ns", .unit = "ns"},
+    [SS_RANK_WAITED_STEP] = {.key = "waited_step_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
+    [SS_RANK_CAUSED_STEP] = {.key = "caused_step_ns",
+                             .unit = "ns",
+                             .comparison = SS_COMPARES_STEP,
+                             .leads = true},
     [SS_RANK_LAST] = {.key = "times_last", .unit = "collectives"},
     [SS_RANK_COLLECTIVES] = {.key = "collectives", .unit = "collectives"},
     [SS_RANK_STAGE] = {.key = "slower_in"},
@@ -54,14 +52,14 @@ static void put_step(const struct ss_rank_profile *row, const struct ss_step_sum
 
 static void put_waits(const struct ss_rank_waits *waits, uint64_t steps, struct ss_cell *cells)
 {
-    cells[SS_RANK_SUFFERED] = ss_cell_integer((int64_t)waits->suffered_ns);
-    cells[SS_RANK_INFLICTED] = ss_cell_integer((int64_t)waits->inflicted_ns);
-    cells[SS_RANK_INHERITED] = ss_cell_integer((int64_t)waits->inherited_ns);
+    cells[SS_RANK_WAITED] = ss_cell_integer((int64_t)waits->waited_ns);
+    cells[SS_RANK_CAUSED] = ss_cell_integer((int64_t)waits->caused_ns);
+    cells[SS_RANK_PASSED_ON] = ss_cell_integer((int64_t)waits->passed_on_ns);
     cells[SS_RANK_LAST] = ss_cell_integer((int64_t)waits->times_last);
     cells[SS_RANK_COLLECTIVES] = ss_cell_integer((int64_t)waits->collectives);
     if (steps > 0) {
-        cells[SS_RANK_SUFFERED_STEP] = ss_cell_integer((int64_t)(waits->suffered_ns / steps));
-        cells[SS_RANK_INFLICTED_STEP] = ss_cell_integer((int64_t)(waits->inflicted_ns / steps));
+        cells[SS_RANK_WAITED_STEP] = ss_cell_integer((int64_t)(waits->waited_ns / steps));
+        cells[SS_RANK_CAUSED_STEP] = ss_cell_integer((int64_t)(waits->caused_ns / steps));
     }
 }
 
@@ -147,9 +145,10 @@ static void add_notes(const struct ss_rank_profiles *profiles, struct ss_table *
                              "each other are unknown");
         return;
     }
-    ss_sentence_add(out, "suffered: until the last rank arrived. Inflicted: what the others would "
-                         "not have waited, had it come with the second last. Inherited: the same, "
-                         "but for a rank that it had waited for itself");
+    ss_sentence_add(out,
+                    "waited: until the last rank arrived. Caused: what the others would not "
+                    "have waited if this rank had arrived second to last. Passed on: the same, "
+                    "but this rank was waiting for another one, which caused it");
     if (profiles->blame.unresolved > 0) {
         out = ss_table_add_note(table, SS_NOTE_ASIDE);
         ss_sentence_add_count(out, profiles->blame.unresolved);

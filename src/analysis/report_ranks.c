@@ -61,7 +61,7 @@ static uint64_t per_other_ns(const struct ss_rank_profiles *profiles,
                              const struct ss_rank_profile *row)
 {
     uint64_t others = profiles->rows.count - 1;
-    return others > 0 ? profiles->blame.ranks[row->process].inflicted_ns / others : 0;
+    return others > 0 ? profiles->blame.ranks[row->process].caused_ns / others : 0;
 }
 
 static void add_slowest(const struct ss_rank_profiles *profiles,
@@ -134,7 +134,7 @@ static void add_evidence(const struct ss_rank_profiles *profiles, const struct s
     ss_sentence_add_count(out, waits->collectives);
     ss_sentence_add(out, row->step_ns > 0 ? " collectives of steady-state steps, waited "
                                           : " collectives, waited ");
-    ss_sentence_add_duration(out, waits->suffered_ns);
+    ss_sentence_add_duration(out, waits->waited_ns);
     ss_sentence_add(out, " itself · ");
     if (error_ns == 0) {
         ss_sentence_add(out, "the ranks share one clock");

@@ -81,8 +81,8 @@ void ss_report_fill_phases(const struct ss_block *block, struct ss_text_table *t
                          .short_title = works ? "launched" : NULL,
                          .right = true},
         [DEVICE_WORKS] = {.title = works ? "works" : "", .right = true},
-        [LINE_SHARE] = {.title = "of its samples", .right = true},
-        [LINE] = {.title = "are at", .least = 16},
+        [LINE_SHARE] = {.title = "samples", .right = true},
+        [LINE] = {.title = "hottest line", .least = 16},
         [AT_END] = {.title = "memory at its end", .short_title = "memory", .right = true},
         [CHANGE] = {.title = "change", .right = true},
         [PEAK] = {.title = "peak", .right = true}};

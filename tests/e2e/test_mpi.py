@@ -213,8 +213,8 @@ def test_mpi4py(stepscope, mpi):
     assert [row["bytes"] for row in reductions] == [8000] * 10
     assert {row["last_rank"] for row in reductions} == {1}
     assert {row["group"] for row in rows if row["name"] == "MPI_Bcast"} >= {"world", "0-1", "2-3"}
-    inflicted = {row["rank"]: row["inflicted_ns"] for row in rows_of(stepscope, path, "rank")}
-    assert max(inflicted, key=inflicted.get) == 1
+    caused = {row["rank"]: row["caused_ns"] for row in rows_of(stepscope, path, "rank")}
+    assert max(caused, key=caused.get) == 1
 
 
 # --- without an implementation --------------------------------------------------------------------

@@ -9,9 +9,9 @@ LATE, RANKS, STEPS = 2, 4, 15
 def test_the_late_rank_is_named(recordings, rows_of):
     rows = {row["rank"]: row for row in rows_of(recordings("mpi_late").trace, "rank")}
     assert sorted(rows) == list(range(RANKS))
-    inflicted = {rank: row["inflicted_ns"] for rank, row in rows.items()}
-    assert max(inflicted, key=inflicted.get) == LATE
-    assert inflicted[LATE] > STEPS * 3 * 30e6
+    caused = {rank: row["caused_ns"] for rank, row in rows.items()}
+    assert max(caused, key=caused.get) == LATE
+    assert caused[LATE] > STEPS * 3 * 30e6
 
 
 def test_the_report_of_a_program_without_steps_opens_with_the_late_rank(recordings, text_of):

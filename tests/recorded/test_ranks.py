@@ -53,8 +53,8 @@ def test_collectives_of_kineto_are_matched_by_group_and_number(stepscope, pair):
 def test_the_rank_that_made_the_other_wait_is_named(stepscope, pair):
     first, second = tables(stepscope, pair, "rank")
     assert (first["rank"], second["rank"]) == (0, 1)
-    assert (first["suffered_ns"], second["inflicted_ns"]) == (9000000, 9000000)
-    assert (first["inflicted_ns"], second["suffered_ns"]) == (0, 0)
+    assert (first["waited_ns"], second["caused_ns"]) == (9000000, 9000000)
+    assert (first["caused_ns"], second["waited_ns"]) == (0, 0)
     assert second["times_last"] == 3
     text = stepscope("report", pair, "--by", "rank").stdout
     assert "1 call of a collective has no match on another rank" in text
@@ -88,12 +88,12 @@ def test_collectives_of_gloo_have_group_number_bytes_and_datatype(stepscope, glo
 def test_the_slow_rank_of_gloo_is_blamed(stepscope, gloo):
     rows = {row["rank"]: row for row in tables(stepscope, gloo, "rank")}
     assert sorted(rows) == [0, 1, 2, 3]
-    inflicted = {rank: row["inflicted_ns"] for rank, row in rows.items()}
-    assert max(inflicted, key=inflicted.get) == 1
-    assert inflicted[1] > 20 * 3 * 15e6  # three others wait about 20 ms in each of 20 steps
-    assert all(inflicted[rank] < inflicted[1] / 4 for rank in (0, 2, 3))
+    caused = {rank: row["caused_ns"] for rank, row in rows.items()}
+    assert max(caused, key=caused.get) == 1
+    assert caused[1] > 20 * 3 * 15e6  # three others wait about 20 ms in each of 20 steps
+    assert all(caused[rank] < caused[1] / 4 for rank in (0, 2, 3))
     assert rows[1]["slower_in"] == "other"
-    assert rows[1]["suffered_ns"] < min(rows[rank]["suffered_ns"] for rank in (0, 2, 3)) / 2
+    assert rows[1]["waited_ns"] < min(rows[rank]["waited_ns"] for rank in (0, 2, 3)) / 2
 
 
 # --- the opening of the report --------------------------------------------------------------------

@@ -99,8 +99,8 @@ static void calls_match_by_group_and_number(void **state)
     assert_int_equal(row->error_ns, 0);
     assert_true(ss_collective_is_resolved(row));
     assert_int_equal(made.blame.most, made.ranks[1]);
-    assert_int_equal(made.blame.ranks[made.ranks[1]].inflicted_ns, 40 * MS);
-    assert_int_equal(made.blame.ranks[made.ranks[0]].suffered_ns, 40 * MS);
+    assert_int_equal(made.blame.ranks[made.ranks[1]].caused_ns, 40 * MS);
+    assert_int_equal(made.blame.ranks[made.ranks[0]].waited_ns, 40 * MS);
     assert_int_equal(made.blame.ranks[made.ranks[1]].times_last, 2);
     end(&made);
 }
@@ -114,10 +114,10 @@ static void the_last_is_blamed_for_what_it_is_behind_the_second(void **state)
     BEGIN(&made, 3, calls);
     find(&made);
     const struct ss_rank_waits *waits = made.blame.ranks;
-    assert_int_equal(waits[made.ranks[2]].inflicted_ns, 2 * 15 * MS);
-    assert_int_equal(waits[made.ranks[0]].suffered_ns, 30 * MS);
-    assert_int_equal(waits[made.ranks[1]].suffered_ns, 15 * MS);
-    assert_int_equal(waits[made.ranks[1]].inflicted_ns, 0);
+    assert_int_equal(waits[made.ranks[2]].caused_ns, 2 * 15 * MS);
+    assert_int_equal(waits[made.ranks[0]].waited_ns, 30 * MS);
+    assert_int_equal(waits[made.ranks[1]].waited_ns, 15 * MS);
+    assert_int_equal(waits[made.ranks[1]].caused_ns, 0);
     end(&made);
 }
 
@@ -138,12 +138,12 @@ static void a_victim_is_not_blamed(void **state)
     const struct ss_rank_waits *waits = made.blame.ranks;
     assert_int_equal(made.collectives.rows.count, 4);
     assert_int_equal(made.collectives.rows.data[3].last, made.ranks[1]);
-    assert_int_equal(made.blame.culprits[3], made.ranks[0]);
+    assert_int_equal(made.blame.causes[3], made.ranks[0]);
     assert_int_equal(made.blame.most, made.ranks[0]);
     /* Behind the others by 21 ms, of which it waited 20 ms itself. */
-    assert_int_equal(waits[made.ranks[1]].inherited_ns, 2 * 20 * MS);
-    assert_int_equal(waits[made.ranks[1]].inflicted_ns, 2 * 1 * MS);
-    assert_int_equal(waits[made.ranks[0]].inflicted_ns, 20 * MS + 2 * 20 * MS);
+    assert_int_equal(waits[made.ranks[1]].passed_on_ns, 2 * 20 * MS);
+    assert_int_equal(waits[made.ranks[1]].caused_ns, 2 * 1 * MS);
+    assert_int_equal(waits[made.ranks[0]].caused_ns, 20 * MS + 2 * 20 * MS);
     end(&made);
 }
 
@@ -164,8 +164,8 @@ static void nothing_is_said_below_the_resolution(void **state)
     assert_true(ss_collective_is_resolved(&rows[0]));
     assert_false(ss_collective_is_resolved(&rows[1]));
     assert_int_equal(made.blame.unresolved, 1);
-    assert_int_equal(made.blame.ranks[made.ranks[1]].inflicted_ns, 20 * MS);
-    assert_int_equal(made.blame.ranks[made.ranks[0]].suffered_ns, 20 * MS);
+    assert_int_equal(made.blame.ranks[made.ranks[1]].caused_ns, 20 * MS);
+    assert_int_equal(made.blame.ranks[made.ranks[0]].waited_ns, 20 * MS);
     struct ss_table table;
     ss_collective_table(&made.selection, 0, &table);
     assert_int_equal(table.row_count, 2);
@@ -191,8 +191,8 @@ static void a_collective_without_all_ranks_blames_none(void **state)
     assert_true(made.collectives.rows.data[0].is_whole);
     assert_false(made.collectives.rows.data[1].is_whole);
     assert_int_equal(made.blame.unresolved, 1);
-    assert_int_equal(made.blame.ranks[made.ranks[1]].inflicted_ns, 0);
-    assert_int_equal(made.blame.ranks[made.ranks[2]].inflicted_ns, 2 * 10 * MS);
+    assert_int_equal(made.blame.ranks[made.ranks[1]].caused_ns, 0);
+    assert_int_equal(made.blame.ranks[made.ranks[2]].caused_ns, 2 * 10 * MS);
     end(&made);
 }
 
@@ -217,8 +217,8 @@ static void an_end_before_an_arrival_is_counted_and_left_out(void **state)
     BEGIN(&made, 2, calls);
     find(&made);
     assert_int_equal(made.collectives.violated, 1);
-    assert_int_equal(made.blame.inflicted_ns, 0);
-    assert_int_equal(made.blame.ranks[made.ranks[0]].suffered_ns, 0);
+    assert_int_equal(made.blame.caused_ns, 0);
+    assert_int_equal(made.blame.ranks[made.ranks[0]].waited_ns, 0);
     end(&made);
 }
 
@@ -237,7 +237,7 @@ static void without_numbers_the_order_matches(void **state)
     BEGIN(&made, 2, calls);
     find(&made);
     assert_int_equal(made.collectives.rows.count, 2);
-    assert_int_equal(made.blame.ranks[made.ranks[1]].inflicted_ns, 30 * MS);
+    assert_int_equal(made.blame.ranks[made.ranks[1]].caused_ns, 30 * MS);
     end(&made);
     BEGIN(&made, 2, others);
     find(&made);
@@ -270,8 +270,8 @@ static void a_broadcast_makes_none_wait(void **state)
     find(&made);
     assert_int_equal(made.collectives.rows.count, 1);
     assert_int_equal(made.collectives.violated, 0);
-    assert_int_equal(made.blame.inflicted_ns, 0);
-    assert_int_equal(made.blame.ranks[made.ranks[0]].suffered_ns, 0);
+    assert_int_equal(made.blame.caused_ns, 0);
+    assert_int_equal(made.blame.ranks[made.ranks[0]].waited_ns, 0);
     end(&made);
 }
 
@@ -318,8 +318,8 @@ static void collectives_at_once_make_a_rank_wait_once(void **state)
     BEGIN(&made, 2, calls);
     find(&made);
     assert_int_equal(made.collectives.rows.count, 4);
-    assert_int_equal(made.blame.ranks[made.ranks[0]].suffered_ns, (34 + 10) * MS);
-    assert_int_equal(made.blame.ranks[made.ranks[1]].inflicted_ns, (34 + 10) * MS);
+    assert_int_equal(made.blame.ranks[made.ranks[0]].waited_ns, (34 + 10) * MS);
+    assert_int_equal(made.blame.ranks[made.ranks[1]].caused_ns, (34 + 10) * MS);
     assert_int_equal(made.blame.ranks[made.ranks[1]].times_last, 4);
     end(&made);
 }

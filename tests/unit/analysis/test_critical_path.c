@@ -264,7 +264,7 @@ static void the_stage_of_the_slow_rank_is_its_forward(void **state)
     assert_int_equal(slowest->stage_ns, 20 * MS);
     assert_int_equal(slowest->communication_ns, TRANSFER * MS);
     uint64_t steps = made.profiles.collectives.steady;
-    assert_int_equal(made.profiles.blame.ranks[slowest->process].inflicted_ns, steps * 2 * 20 * MS);
+    assert_int_equal(made.profiles.blame.ranks[slowest->process].caused_ns, steps * 2 * 20 * MS);
     end(&made);
 }
 
@@ -323,7 +323,7 @@ static void table_rank(void **state)
                 "compute_ns=20000000; communication_ns=40000000; times_last=0; slower_in=-");
     check_cells(&built.tables[0], 1,
                 "rank=1; batch_size=24; compute_ns=50000000; communication_ns=10000000; "
-                "suffered_step_ns=0; inflicted_step_ns=40000000; times_last=20; "
+                "waited_step_ns=0; caused_step_ns=40000000; times_last=20; "
                 "collectives=20; slower_in=forward; slower_by_ns=20000000");
     fini_tables(&built);
     end(&made);
