@@ -7,6 +7,8 @@
 
 enum { MOST_NAMED = 4 };
 
+static const double least_times = 1.2;
+
 /* A phase that changed by less of A's step is not named. */
 static const double least_named = 0.005;
 
@@ -61,19 +63,20 @@ static void add_phases(const struct ss_diff *diff, const char *lead, struct ss_s
 
 /* --- the sentence ----------------------------------------------------------------------------- */
 
-/* "B is 12 % faster per step (372 ms → 328 ms): data −31 ms, forward +4 ms" */
+/* "B is 2.06 × faster per step (94.7 ms → 45.9 ms): data −31 ms, forward +4 ms"; small changes are
+ * in percent. A large change in percent is easily read as another one. */
 static void add_change(const struct ss_diff *diff, struct ss_sentence *out)
 {
     double ratio = diff->sides[SS_SIDE_B].step.mean / diff->sides[SS_SIDE_A].step.mean;
-    if (ratio >= 2) { /* "100 % slower" is easily read as something else */
-        ss_sentence_add(out, "B takes ");
-        ss_sentence_add_figure(out, ratio, 3);
-        ss_sentence_add(out, " times as long per step");
+    double times = ratio < 1 ? 1 / ratio : ratio;
+    ss_sentence_add(out, "B is ");
+    if (times >= least_times) {
+        ss_sentence_add_figure(out, times, 3);
+        ss_sentence_add(out, " ×");
     } else {
-        ss_sentence_add(out, "B is ");
         add_percent(diff->result.percent, out);
-        ss_sentence_add(out, diff->change_ns < 0 ? " faster per step" : " slower per step");
     }
+    ss_sentence_add(out, diff->change_ns < 0 ? " faster per step" : " slower per step");
     add_both(diff, out);
     ss_sentence_add(out, ")");
     add_phases(diff, ": ", out);

@@ -244,7 +244,7 @@ static void a_faster_phase_is_named(void **state)
     compose(&compared, &usual, &b, (struct ss_diff_options){0});
     assert_true(compared.result.is_significant);
     assert_true(fabs(compared.result.percent + 20) < 0.5);
-    assert_non_null(strstr(headline(&compared), "B is 20 % faster per step (100"));
+    assert_non_null(strstr(headline(&compared), "B is 1.25 × faster per step (100"));
     assert_non_null(strstr(headline(&compared), "): data −2"));
     assert_null(strstr(headline(&compared), "forward"));
     assert_true(is_text(change_of(&compared, "phase", "data", SS_COMPARED_SIGNIFICANT), "yes"));
