@@ -133,7 +133,7 @@ static bool counts(const struct ss_table_comparison *comparison, const struct ss
     const struct ss_cell *kind =
         comparison->step_kind != SIZE_MAX ? &cells[comparison->step_kind] : NULL;
     return kind == NULL ||
-           (kind->type == SS_CELL_TEXT && ss_strview_equal(kind->text, ss_strview_of("usual")));
+           (kind->type == SS_CELL_TEXT && ss_strview_equal(kind->text, ss_strview_of("steady")));
 }
 
 static void collect_rows(struct ss_table_comparison *comparison)

@@ -178,10 +178,10 @@ static void find_anchors(const struct ss_launch_places *places, struct anchors *
     for (size_t i = 0; i < count; i++) {
         const struct ss_launch_place *place = &places->rows.data[i];
         uint32_t module = anchors->forward[i];
-        bool is_again =
+        bool name_printed =
             module != 0 && place->node != 0 &&
             model->ranges.data[module - 1].begin_ns >= model->ranges.data[place->node - 1].begin_ns;
-        if (anchors->backward[i] != 0 && !is_again) {
+        if (anchors->backward[i] != 0 && !name_printed) {
             anchors->forward[i] = SS_NO_ANCHOR;
         } else {
             anchors->backward[i] = SS_NO_ANCHOR;

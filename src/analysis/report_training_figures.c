@@ -302,7 +302,7 @@ void ss_report_put_training(const struct ss_report_parts *parts, struct ss_figur
     struct ss_figure *object = ss_figure_put_object(figures, "training");
     ss_figure_put_count(object, "processes", steps->processes);
     ss_figure_put_count(object, "steps", steps->steps.count);
-    ss_figure_put_count(object, "usual", steps->steady);
+    ss_figure_put_count(object, "steady", steps->steady);
     ss_figure_put_count(object, "warm_up", steps->warm_up);
     ss_figure_put_count(object, "outliers", steps->outliers);
     ss_figure_put_count(object, "cut", steps->cut);

@@ -124,13 +124,13 @@ enum ss_step_column {
     SS_STEP_PID,
     SS_STEP_PROCESS, /* its name */
     SS_STEP_NUMBER,
-    SS_STEP_KIND, /* "usual", "warm-up", "outlier", "cut", "outside" */
+    SS_STEP_KIND, /* "steady", "warm-up", "outlier", "cut", "outside" */
     SS_STEP_BEGIN,
     SS_STEP_DURATION,
     SS_STEP_COLUMNS
 };
 /* Begins are relative to the first step's. */
-/* "usual", "warm-up", … */
+/* "steady", "warm-up", … */
 const char *ss_step_kind_name(enum ss_step_kind kind);
 
 void ss_steps_table(const struct ss_step_summary *summary, const struct ss_selection *selection,

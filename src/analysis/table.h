@@ -34,7 +34,7 @@ enum ss_comparison {
     SS_COMPARES_LINE, /* shown; matched by the distance from the FIRST_LINE of its function */
     SS_COMPARES_FIRST_LINE, /* not shown */
     SS_COMPARES_LABEL,      /* shown to people instead of the first key; not matched */
-    SS_COMPARES_STEP_KIND,  /* of a row per step: only "usual" ones count */
+    SS_COMPARES_STEP_KIND,  /* of a row per step: only "steady" ones count */
     SS_COMPARES_SUM,        /* over the recording: compared per step, or per run */
     SS_COMPARES_RUN_SUM,    /* the same, only without steps: another column has it per step */
     SS_COMPARES_STEP,       /* per step, only with steps */

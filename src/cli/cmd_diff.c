@@ -100,7 +100,7 @@ static enum ss_status load_all(const struct ss_arguments *arguments,
     fini_models(sides);
     init_models(sides);
     ss_diff_request_set_kind(request, &ss_overview_of_ranges);
-    request->report.reading.is_again = true;
+    request->report.reading.name_printed = true;
     return load(arguments, request, sides, err);
 }
 

@@ -119,7 +119,7 @@ static int report(const struct ss_arguments *arguments, struct ss_report_request
         request->kind = ss_overview_of(&model);
         ss_model_fini(&model);
         ss_model_init(&model);
-        request->reading.is_again = true;
+        request->reading.name_printed = true;
         ss_table_kind_load(request->kind, &request->table, &request->reading.load);
         request->reading.load.quiet = true; /* the first time said what cannot be read */
         status = ss_reading_load(arguments, &request->reading, &model, &input, &err);

@@ -175,7 +175,7 @@ enum ss_status ss_reading_newest(const struct ss_arguments *arguments,
                                  struct ss_error *err)
 {
     SS_TRY(ss_cli_newest_recording(".", path, err));
-    if (!reading->is_again) {
+    if (!reading->name_printed) {
         fprintf(ss_stderr(), "stepscope %s: the newest recording here is %s\n",
                 arguments->command->name, path->data);
     }
@@ -291,7 +291,7 @@ enum ss_status ss_reading_load_paths(const struct ss_arguments *arguments,
     load.progress_context = &progress;
     enum ss_status status = ss_model_add_inputs(model, paths, count, &load, err);
     ss_progress_end(&progress);
-    if (status == SS_OK && !reading->is_again) {
+    if (status == SS_OK && !reading->name_printed) {
         ss_reading_warn_axes(arguments, model, ss_stderr());
     }
     if (status == SS_OK && reading->weight == SS_WEIGHT_DEVICE_NS) {

@@ -78,7 +78,7 @@ struct ss_reading {
     enum ss_total_weight weight; /* ss_reading_load applies it */
     struct ss_selection_options selection;
     struct ss_frame_style frames;
-    bool is_again; /* the name of the newest recording is printed already */
+    bool name_printed; /* the name of the newest recording is printed already */
 };
 
 /* The limits of what inputs may cost. False: a usage error was printed. */

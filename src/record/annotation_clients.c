@@ -32,11 +32,11 @@ void ss_annotations_note(struct ss_record_annotations *annotations, uint32_t pro
                                    .process_ref = process_ref,
                                    .kind = ss_strview_of(kind),
                                    .text = ss_strview_of(text)};
-    struct ss_route aim = {.process_ref = process_ref};
+    struct ss_route route = {.process_ref = process_ref};
     struct ss_error err = {0};
-    ss_record_context_check(annotations->context,
-                            ss_recording_note(annotations->context->recording, aim, &record, &err),
-                            &err);
+    ss_record_context_check(
+        annotations->context,
+        ss_recording_note(annotations->context->recording, route, &record, &err), &err);
 }
 
 static struct ss_record_client *find_client(struct ss_record_annotations *annotations,

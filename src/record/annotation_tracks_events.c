@@ -351,9 +351,9 @@ static void write_note(struct ss_annotation_tracks *tracks, const char *kind,
                                  .text = text,
                                  .value = value};
     struct ss_error err = {0};
-    struct ss_route aim = {.process_ref = tracks->process_ref};
-    ss_record_context_check(tracks->context,
-                            ss_recording_note(tracks->context->recording, aim, &note, &err), &err);
+    struct ss_route route = {.process_ref = tracks->process_ref};
+    ss_record_context_check(
+        tracks->context, ss_recording_note(tracks->context->recording, route, &note, &err), &err);
 }
 
 /* "name = value" */

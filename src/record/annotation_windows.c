@@ -151,10 +151,10 @@ static bool waits_for_devices(const struct ss_record_annotations *annotations, u
     return false;
 }
 
-static void finish_window(struct ss_record_annotations *annotations, struct ss_route aim)
+static void finish_window(struct ss_record_annotations *annotations, struct ss_route route)
 {
-    ss_annotations_demand_drained(annotations, aim.process_ref, aim.window);
-    ss_recording_window_drained(annotations->context->recording, aim);
+    ss_annotations_demand_drained(annotations, route.process_ref, route.window);
+    ss_recording_window_drained(annotations->context->recording, route);
 }
 
 /* During a tick no file is finished: pending weights may belong to it. */
@@ -183,8 +183,8 @@ void ss_annotations_finish_windows(struct ss_record_annotations *annotations)
             has_pending_events(annotations, drained.process_ref, drained.window)) {
             annotations->drained.data[remaining++] = drained;
         } else {
-            struct ss_route aim = {drained.process_ref, drained.window};
-            finish_window(annotations, aim);
+            struct ss_route route = {drained.process_ref, drained.window};
+            finish_window(annotations, route);
         }
     }
     annotations->drained.count = remaining;

@@ -50,7 +50,7 @@ void ss_device_write_range(struct ss_device_tracks *devices, uint64_t at_ns, uin
                            const struct ss_event_value *fields, uint32_t field_count)
 {
     struct ss_record_context *context = devices->context;
-    struct ss_route aim = {.process_ref = ss_recorded_process_ref(devices->process)};
+    struct ss_route route = {.process_ref = ss_recorded_process_ref(devices->process)};
     struct ss_error err = {0};
     struct ss_trace_event begin = {.time_ns = begin_ns,
                                    .track_ref = track_ref,
@@ -60,7 +60,7 @@ void ss_device_write_range(struct ss_device_tracks *devices, uint64_t at_ns, uin
                                    .field_count = field_count};
     struct ss_trace_event end = {.time_ns = end_ns, .track_ref = track_ref, .kind = SS_EVENT_END};
     ss_record_context_check(
-        context, ss_recording_range(context->recording, aim, at_ns, &begin, &end, &err), &err);
+        context, ss_recording_range(context->recording, route, at_ns, &begin, &end, &err), &err);
 }
 
 /* --- entities --------------------------------------------------------------------------------- */
@@ -210,11 +210,11 @@ static void on_switch(void *context, const struct ss_device_switch_message *to)
 {
     struct ss_device_tracks *devices = context;
     struct ss_record_context *of = devices->context;
-    struct ss_route aim = {.process_ref = ss_recorded_process_ref(devices->process)};
+    struct ss_route route = {.process_ref = ss_recorded_process_ref(devices->process)};
     struct ss_error err = {0};
     if (devices->recorded_track == 0) {
         struct ss_trace_track track = {.kind = SS_TRACK_COUNTER,
-                                       .process_ref = aim.process_ref,
+                                       .process_ref = route.process_ref,
                                        .name = ss_strview_of(ss_counter_device_work_recorded)};
         devices->recorded_track = ss_annotation_tracks_put_track(devices->tracks, &track);
     }
@@ -223,7 +223,7 @@ static void on_switch(void *context, const struct ss_device_switch_message *to)
                                        .track_ref = devices->recorded_track,
                                        .is_integer = true,
                                        .integer = to->is_on != 0};
-    ss_record_context_check(of, ss_recording_counter(of->recording, aim, &counter, &err), &err);
+    ss_record_context_check(of, ss_recording_counter(of->recording, route, &counter, &err), &err);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -321,16 +321,16 @@ static void write_counts(struct ss_device_tracks *devices)
         {"gpu-lost-messages", "records that were lost on their way, or found no track",
          totals->losses.lost_messages + totals->losses.bad_messages + totals->unplaced},
     };
-    struct ss_route aim = {.process_ref = ss_recorded_process_ref(devices->process)};
+    struct ss_route route = {.process_ref = ss_recorded_process_ref(devices->process)};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         struct ss_trace_note note = {.time_ns = devices->now_ns,
-                                     .process_ref = aim.process_ref,
+                                     .process_ref = route.process_ref,
                                      .kind = ss_strview_of(counts[i].kind),
                                      .text = ss_strview_of(counts[i].text),
                                      .value = (int64_t)counts[i].value};
         struct ss_error err = {0};
         ss_record_context_check(devices->context,
-                                ss_recording_note(devices->context->recording, aim, &note, &err),
+                                ss_recording_note(devices->context->recording, route, &note, &err),
                                 &err);
     }
 }

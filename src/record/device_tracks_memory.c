@@ -57,7 +57,7 @@ static void write_mark(struct ss_device_tracks *devices, uint32_t track_ref, uin
                        uint64_t time_ns, int64_t bytes, const struct ss_device_fields *fields)
 {
     struct ss_record_context *context = devices->context;
-    struct ss_route aim = {.process_ref = ss_recorded_process_ref(devices->process)};
+    struct ss_route route = {.process_ref = ss_recorded_process_ref(devices->process)};
     struct ss_error err = {0};
     struct ss_trace_event event = {.time_ns = time_ns,
                                    .track_ref = track_ref,
@@ -66,7 +66,7 @@ static void write_mark(struct ss_device_tracks *devices, uint32_t track_ref, uin
                                    .payload = {.type = SS_VALUE_INT, .integer = bytes},
                                    .fields = fields->values,
                                    .field_count = fields->count};
-    ss_record_context_check(context, ss_recording_event(context->recording, aim, &event, &err),
+    ss_record_context_check(context, ss_recording_event(context->recording, route, &event, &err),
                             &err);
 }
 
@@ -74,14 +74,14 @@ static void write_held(struct ss_device_tracks *devices, const struct ss_device_
                        uint64_t time_ns)
 {
     struct ss_record_context *context = devices->context;
-    struct ss_route aim = {.process_ref = ss_recorded_process_ref(devices->process)};
+    struct ss_route route = {.process_ref = ss_recorded_process_ref(devices->process)};
     struct ss_error err = {0};
     struct ss_trace_counter counter = {.time_ns = time_ns,
                                        .track_ref = memory->counter_ref,
                                        .is_integer = true,
                                        .integer = (int64_t)memory->held_bytes};
-    ss_record_context_check(context, ss_recording_counter(context->recording, aim, &counter, &err),
-                            &err);
+    ss_record_context_check(context,
+                            ss_recording_counter(context->recording, route, &counter, &err), &err);
 }
 
 /* --- what is held ----------------------------------------------------------------------------- */

@@ -47,11 +47,11 @@ static void write_value(struct ss_device_tracks *devices, uint32_t track, uint64
                         double value)
 {
     struct ss_record_context *context = devices->context;
-    struct ss_route aim = {.process_ref = ss_recorded_process_ref(devices->process)};
+    struct ss_route route = {.process_ref = ss_recorded_process_ref(devices->process)};
     struct ss_error err = {0};
     struct ss_trace_counter counter = {.time_ns = time_ns, .track_ref = track, .real = value};
-    ss_record_context_check(context, ss_recording_counter(context->recording, aim, &counter, &err),
-                            &err);
+    ss_record_context_check(context,
+                            ss_recording_counter(context->recording, route, &counter, &err), &err);
 }
 
 /* Three digits are more than counters have; bytes are whole. */

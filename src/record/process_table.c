@@ -140,9 +140,9 @@ static void write_note(struct ss_process_table *table, const char *kind, const c
                                  .text = ss_strview_of(text),
                                  .value = value};
     struct ss_error err = {0};
-    struct ss_route aim = {.process_ref = process_ref};
+    struct ss_route route = {.process_ref = process_ref};
     ss_record_context_check(table->context,
-                            ss_recording_note(table->context->recording, aim, &note, &err), &err);
+                            ss_recording_note(table->context->recording, route, &note, &err), &err);
 }
 
 /* --- notifications of children --------------------------------------------------------------- */

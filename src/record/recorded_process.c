@@ -225,13 +225,13 @@ static void note_unreadable(struct ss_recorded_process *process, const struct ss
                                  .process_ref = process->ref,
                                  .kind = ss_strview_of("python-unreadable"),
                                  .text = ss_strview_of(cause->message)};
-    struct ss_route aim = {.process_ref = process->ref};
+    struct ss_route route = {.process_ref = process->ref};
     struct ss_error err = {0};
     process->classified = true;
     process->error = *cause;
     write_process(process);
-    ss_record_context_check(process->context,
-                            ss_recording_note(process->context->recording, aim, &note, &err), &err);
+    ss_record_context_check(
+        process->context, ss_recording_note(process->context->recording, route, &note, &err), &err);
     ss_log(SS_INFO, "record", "process %d: %s", (int)process->pid, cause->message);
 }
 

@@ -16,7 +16,7 @@ struct ss_sample_label {
 
 /* A sample that is written once its frames are confirmed. */
 struct ss_held_sample {
-    struct ss_route aim;
+    struct ss_route route;
     struct ss_trace_sample record;
     uint32_t thread; /* id of the sampler */
     size_t first;    /* of its frames in held_frames */

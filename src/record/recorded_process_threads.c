@@ -190,17 +190,17 @@ static void label(struct ss_sampled_thread *entry, const struct ss_sampler_sampl
  * and its frames would get the old name. A sample is written when its code objects have been read
  * again and were the same. */
 
-static void write_sample(struct ss_recorded_process *process, struct ss_route aim,
+static void write_sample(struct ss_recorded_process *process, struct ss_route route,
                          const struct ss_trace_sample *record)
 {
     struct ss_error err = {0};
     ss_record_context_check(process->context,
-                            ss_recording_sample(process->context->recording, aim, record, &err),
+                            ss_recording_sample(process->context->recording, route, record, &err),
                             &err);
     process->context->samples++;
 }
 
-static void hold(struct ss_recorded_process *process, uint32_t thread, struct ss_route aim,
+static void hold(struct ss_recorded_process *process, uint32_t thread, struct ss_route route,
                  const struct ss_trace_sample *record)
 {
     struct ss_sampled_thread *entry = sampled_thread_of(process, thread);
@@ -213,7 +213,7 @@ static void hold(struct ss_recorded_process *process, uint32_t thread, struct ss
                    entry->frames.count * sizeof *entry->frames.data);
         }
     }
-    struct ss_held_sample held = {aim, *record, thread, entry->held_first,
+    struct ss_held_sample held = {route, *record, thread, entry->held_first,
                                   (uint32_t)entry->frames.count};
     ss_vec_push(&process->held, held);
 }
@@ -277,7 +277,7 @@ void ss_recorded_process_confirm(struct ss_recorded_process *process)
             ss_python_sampler_count_partial(process->sampler);
         }
         held->record.stack_ref = stack;
-        write_sample(process, held->aim, &held->record);
+        write_sample(process, held->route, &held->record);
     }
     ss_vec_clear(&process->held);
     ss_vec_clear(&process->held_frames);
@@ -318,17 +318,17 @@ static void on_sample(void *context, const struct ss_sampler_sample *sample)
                                      .wait = (enum ss_wait_kind)sample->wait,
                                      .partial = sample->partial || entry->truncated};
     label(entry, sample, now, &record);
-    struct ss_route aim = aim_of_sample(process, &record, sample->counted_before);
+    struct ss_route route = aim_of_sample(process, &record, sample->counted_before);
     /* Where a thread stays, its code objects do. */
     bool was_confirmed = sample->counted_before && entry->held_round != process->held_round;
     if (was_confirmed) {
-        write_sample(process, aim, &record);
+        write_sample(process, route, &record);
     } else if (sample->is_confirmed) {
         ss_recorded_process_confirm(process); /* what was before it */
         record.stack_ref = sampled_thread_of(process, sample->thread->id)->stack_ref;
-        write_sample(process, aim, &record);
+        write_sample(process, route, &record);
     } else {
-        hold(process, sample->thread->id, aim, &record);
+        hold(process, sample->thread->id, route, &record);
     }
 }
 

@@ -79,10 +79,10 @@ void ss_recording_finish(struct ss_recording *recording)
 {
     while (recording->open.count > 0) {
         struct ss_open_window *open = recording->open.data[0];
-        struct ss_route aim = {open->window.process_ref, open->window.number};
-        ss_recording_window_end(recording, aim, ss_clock_now_ns(recording->options->clock),
+        struct ss_route route = {open->window.process_ref, open->window.number};
+        ss_recording_window_end(recording, route, ss_clock_now_ns(recording->options->clock),
                                 open->window.last_step, true);
-        ss_recording_window_drained(recording, aim);
+        ss_recording_window_drained(recording, route);
     }
     if (recording->files != NULL) {
         ss_window_files_wait(recording->files);

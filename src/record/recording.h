@@ -6,7 +6,7 @@
  * One file: all records go there. The first write failure is returned and ends the recording.
  *
  * A file per window: definitions go to every writer, so that each knows all refs, and are written
- * to the files that refer to them. Events go to the windows that their aim names. The file of a
+ * to the files that refer to them. Events go to the windows that their route names. The file of a
  * window opens with the window and is finished when all of its events have arrived; its counts are
  * those of its own time. A file that cannot be written is abandoned and reported as failed; the
  * other files and the recording continue.
@@ -82,23 +82,23 @@ enum ss_status ss_recording_name(struct ss_recording *recording, const struct ss
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-enum ss_status ss_recording_sample(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_sample(struct ss_recording *recording, struct ss_route route,
                                    const struct ss_trace_sample *sample, struct ss_error *err);
-enum ss_status ss_recording_event(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_event(struct ss_recording *recording, struct ss_route route,
                                   const struct ss_trace_event *event, struct ss_error *err);
 /* A range whose end is known: goes as a whole where an event at `at_ns` goes, such as the launch of
  * the work of a device. */
-enum ss_status ss_recording_range(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_range(struct ss_recording *recording, struct ss_route route,
                                   uint64_t at_ns, const struct ss_trace_event *begin,
                                   const struct ss_trace_event *end, struct ss_error *err);
-enum ss_status ss_recording_counter(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_counter(struct ss_recording *recording, struct ss_route route,
                                     const struct ss_trace_counter *counter, struct ss_error *err);
-enum ss_status ss_recording_line(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_line(struct ss_recording *recording, struct ss_route route,
                                  const struct ss_trace_line *line, struct ss_error *err);
-enum ss_status ss_recording_async_begin(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_async_begin(struct ss_recording *recording, struct ss_route route,
                                         uint64_t id, const struct ss_trace_event *event,
                                         bool *accepted, struct ss_error *err);
-enum ss_status ss_recording_async_end(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_async_end(struct ss_recording *recording, struct ss_route route,
                                       uint64_t id, const struct ss_trace_event *end,
                                       struct ss_error *err);
 /* Cumulative over the recording, per process or for the whole source. */
@@ -106,7 +106,7 @@ enum ss_status ss_recording_counts(struct ss_recording *recording,
                                    const struct ss_trace_counts *counts, struct ss_error *err);
 /* A note without an open file goes to the start of the next file, a note of kind "fact" to every
  * file of its process. */
-enum ss_status ss_recording_note(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_note(struct ss_recording *recording, struct ss_route route,
                                  const struct ss_trace_note *note, struct ss_error *err);
 
 /* As in trace/writer.h. */
@@ -125,12 +125,12 @@ void ss_recording_forget(struct ss_recording *recording, uint32_t process_ref);
 uint32_t ss_recording_window_owner(const struct ss_recording *recording, uint32_t process_ref);
 /* Opens the file of a window; no effect for a window that is already open. */
 void ss_recording_window_begin(struct ss_recording *recording, const struct ss_window *window);
-bool ss_recording_has_window(const struct ss_recording *recording, struct ss_route aim);
+bool ss_recording_has_window(const struct ss_recording *recording, struct ss_route route);
 /* The end of the window is known… */
-void ss_recording_window_end(struct ss_recording *recording, struct ss_route aim, uint64_t end_ns,
+void ss_recording_window_end(struct ss_recording *recording, struct ss_route route, uint64_t end_ns,
                              int64_t last_step, bool partial);
 /* …and all of its events have arrived: finishes the file. */
-void ss_recording_window_drained(struct ss_recording *recording, struct ss_route aim);
+void ss_recording_window_drained(struct ss_recording *recording, struct ss_route route);
 uint64_t ss_recording_windows(const struct ss_recording *recording); /* begun so far */
 /* Children of the recorder that convert files; not part of the program. */
 bool ss_recording_is_own_child(const struct ss_recording *recording, pid_t pid);

@@ -72,19 +72,19 @@ static bool follows_window(const struct ss_recording *recording, const struct ss
 }
 
 static bool is_for_window(const struct ss_recording *recording, const struct ss_open_window *open,
-                          struct ss_route aim, uint64_t time_ns)
+                          struct ss_route route, uint64_t time_ns)
 {
     const struct ss_window *window = &open->window;
-    if (aim.window != 0) {
-        return window->process_ref == aim.process_ref && window->number == aim.window;
+    if (route.window != 0) {
+        return window->process_ref == route.process_ref && window->number == route.window;
     }
     return time_ns >= window->begin_ns && time_ns < window->end_ns &&
-           follows_window(recording, open, aim.process_ref);
+           follows_window(recording, open, route.process_ref);
 }
 
 /* Writes an event to the writers of its windows: `call` is an expression of `writer_` and
  * `failure_`. */
-#define WRITE_AIMED(recording, aim, time_ns, err, call)                                            \
+#define WRITE_AIMED(recording, route, time_ns, err, call)                                          \
     do {                                                                                           \
         if ((recording)->single != NULL) {                                                         \
             struct ss_trace_writer *writer_ = (recording)->single;                                 \
@@ -93,7 +93,7 @@ static bool is_for_window(const struct ss_recording *recording, const struct ss_
         }                                                                                          \
         for (size_t i_ = 0; i_ < (recording)->open.count; i_++) {                                  \
             struct ss_open_window *open_ = (recording)->open.data[i_];                             \
-            if (open_->writer != NULL && is_for_window(recording, open_, aim, time_ns)) {          \
+            if (open_->writer != NULL && is_for_window(recording, open_, route, time_ns)) {        \
                 struct ss_trace_writer *writer_ = open_->writer;                                   \
                 struct ss_error storage_ = {0}, *failure_ = &storage_;                             \
                 if (call != SS_OK) {                                                               \
@@ -104,17 +104,17 @@ static bool is_for_window(const struct ss_recording *recording, const struct ss_
         return SS_OK;                                                                              \
     } while (0)
 
-enum ss_status ss_recording_sample(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_sample(struct ss_recording *recording, struct ss_route route,
                                    const struct ss_trace_sample *sample, struct ss_error *err)
 {
-    WRITE_AIMED(recording, aim, sample->time_ns, err,
+    WRITE_AIMED(recording, route, sample->time_ns, err,
                 ss_trace_writer_sample(writer_, sample, failure_));
 }
 
-enum ss_status ss_recording_event(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_event(struct ss_recording *recording, struct ss_route route,
                                   const struct ss_trace_event *event, struct ss_error *err)
 {
-    WRITE_AIMED(recording, aim, event->time_ns, err,
+    WRITE_AIMED(recording, route, event->time_ns, err,
                 ss_trace_writer_event(writer_, event, failure_));
 }
 
@@ -125,40 +125,41 @@ static enum ss_status put_range(struct ss_trace_writer *writer, const struct ss_
     return ss_trace_writer_event(writer, end, err);
 }
 
-enum ss_status ss_recording_range(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_range(struct ss_recording *recording, struct ss_route route,
                                   uint64_t at_ns, const struct ss_trace_event *begin,
                                   const struct ss_trace_event *end, struct ss_error *err)
 {
-    WRITE_AIMED(recording, aim, at_ns, err, put_range(writer_, begin, end, failure_));
+    WRITE_AIMED(recording, route, at_ns, err, put_range(writer_, begin, end, failure_));
 }
 
-enum ss_status ss_recording_counter(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_counter(struct ss_recording *recording, struct ss_route route,
                                     const struct ss_trace_counter *counter, struct ss_error *err)
 {
-    WRITE_AIMED(recording, aim, counter->time_ns, err,
+    WRITE_AIMED(recording, route, counter->time_ns, err,
                 ss_trace_writer_counter(writer_, counter, failure_));
 }
 
-enum ss_status ss_recording_line(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_line(struct ss_recording *recording, struct ss_route route,
                                  const struct ss_trace_line *line, struct ss_error *err)
 {
-    WRITE_AIMED(recording, aim, line->time_ns, err, ss_trace_writer_line(writer_, line, failure_));
+    WRITE_AIMED(recording, route, line->time_ns, err,
+                ss_trace_writer_line(writer_, line, failure_));
 }
 
-enum ss_status ss_recording_async_begin(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_async_begin(struct ss_recording *recording, struct ss_route route,
                                         uint64_t id, const struct ss_trace_event *event,
                                         bool *accepted, struct ss_error *err)
 {
     *accepted = false;
-    WRITE_AIMED(recording, aim, event->time_ns, err,
+    WRITE_AIMED(recording, route, event->time_ns, err,
                 ss_trace_writer_async_begin(writer_, id, event, accepted, failure_));
 }
 
-enum ss_status ss_recording_async_end(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_async_end(struct ss_recording *recording, struct ss_route route,
                                       uint64_t id, const struct ss_trace_event *end,
                                       struct ss_error *err)
 {
-    WRITE_AIMED(recording, aim, end->time_ns, err,
+    WRITE_AIMED(recording, route, end->time_ns, err,
                 ss_trace_writer_async_end(writer_, id, end, NULL, failure_));
 }
 
@@ -267,26 +268,27 @@ static void remove_note(struct ss_recording *recording, size_t index)
     recording->notes.count--;
 }
 
-static void cache_note(struct ss_recording *recording, struct ss_route aim,
+static void cache_note(struct ss_recording *recording, struct ss_route route,
                        const struct ss_trace_note *note, bool is_permanent)
 {
     if (recording->notes.count == MOST_CACHED_NOTES) {
         remove_note(recording, 0);
     }
-    struct ss_cached_note cached = {.note = *note, .aim = aim, .is_permanent = is_permanent};
+    struct ss_cached_note cached = {.note = *note, .route = route, .is_permanent = is_permanent};
     cached.note.kind.data = ss_strndup(note->kind.data, note->kind.length);
     cached.note.text.data = ss_strndup(note->text.data, note->text.length);
     ss_vec_push(&recording->notes, cached);
 }
 
-static enum ss_status write_note(struct ss_recording *recording, struct ss_route aim,
+static enum ss_status write_note(struct ss_recording *recording, struct ss_route route,
                                  const struct ss_trace_note *note, struct ss_error *err)
 {
-    WRITE_AIMED(recording, aim, note->time_ns, err, ss_trace_writer_note(writer_, note, failure_));
+    WRITE_AIMED(recording, route, note->time_ns, err,
+                ss_trace_writer_note(writer_, note, failure_));
 }
 
 /* Facts are of all windows that follow, also of one that was opened before the fact arrived. */
-static void add_late_fact(struct ss_recording *recording, struct ss_route aim,
+static void add_late_fact(struct ss_recording *recording, struct ss_route route,
                           const struct ss_trace_note *fact)
 {
     for (size_t i = 0; i < recording->open.count; i++) {
@@ -295,31 +297,31 @@ static void add_late_fact(struct ss_recording *recording, struct ss_route aim,
         struct ss_error err = {0};
         note.time_ns = open->window.begin_ns;
         if (fact->time_ns < open->window.begin_ns && open->writer != NULL &&
-            follows_window(recording, open, aim.process_ref) &&
+            follows_window(recording, open, route.process_ref) &&
             ss_trace_writer_note(open->writer, &note, &err) != SS_OK) {
             ss_recording_abandon_file(recording, open, &err);
         }
     }
 }
 
-enum ss_status ss_recording_note(struct ss_recording *recording, struct ss_route aim,
+enum ss_status ss_recording_note(struct ss_recording *recording, struct ss_route route,
                                  const struct ss_trace_note *note, struct ss_error *err)
 {
     if (recording->single == NULL) {
         bool is_permanent = ss_strview_equal(note->kind, ss_strview_of("fact"));
         bool has_window = false;
         for (size_t i = 0; i < recording->open.count; i++) {
-            has_window =
-                has_window || is_for_window(recording, recording->open.data[i], aim, note->time_ns);
+            has_window = has_window ||
+                         is_for_window(recording, recording->open.data[i], route, note->time_ns);
         }
-        if (is_permanent || (!has_window && aim.window == 0)) {
-            cache_note(recording, aim, note, is_permanent);
+        if (is_permanent || (!has_window && route.window == 0)) {
+            cache_note(recording, route, note, is_permanent);
         }
-        if (is_permanent && aim.window == 0) {
-            add_late_fact(recording, aim, note);
+        if (is_permanent && route.window == 0) {
+            add_late_fact(recording, route, note);
         }
     }
-    return write_note(recording, aim, note, err);
+    return write_note(recording, route, note, err);
 }
 
 void ss_recording_write_cached_notes(struct ss_recording *recording, struct ss_open_window *open)
@@ -329,7 +331,7 @@ void ss_recording_write_cached_notes(struct ss_recording *recording, struct ss_o
         struct ss_trace_note note = cached->note;
         struct ss_error err = {0};
         note.time_ns = open->window.begin_ns;
-        bool follows = follows_window(recording, open, cached->aim.process_ref);
+        bool follows = follows_window(recording, open, cached->route.process_ref);
         if (follows && open->writer != NULL &&
             ss_trace_writer_note(open->writer, &note, &err) != SS_OK) {
             ss_recording_abandon_file(recording, open, &err);

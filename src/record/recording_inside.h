@@ -30,7 +30,7 @@ struct ss_process_entry {
 /* A note that waits for a file; owns its texts. */
 struct ss_cached_note {
     struct ss_trace_note note;
-    struct ss_route aim;
+    struct ss_route route;
     bool is_permanent; /* goes to every file of its process */
 };
 

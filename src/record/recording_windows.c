@@ -106,12 +106,12 @@ static void drop_idle_writers(struct ss_recording *recording)
 
 /* --- windows ---------------------------------------------------------------------------------- */
 
-static struct ss_open_window *find_window(const struct ss_recording *recording, struct ss_route aim,
-                                          size_t *index)
+static struct ss_open_window *find_window(const struct ss_recording *recording,
+                                          struct ss_route route, size_t *index)
 {
     for (size_t i = 0; i < recording->open.count; i++) {
         struct ss_open_window *open = recording->open.data[i];
-        if (open->window.process_ref == aim.process_ref && open->window.number == aim.window) {
+        if (open->window.process_ref == route.process_ref && open->window.number == route.window) {
             *index = i;
             return open;
         }
@@ -119,10 +119,10 @@ static struct ss_open_window *find_window(const struct ss_recording *recording, 
     return NULL;
 }
 
-bool ss_recording_has_window(const struct ss_recording *recording, struct ss_route aim)
+bool ss_recording_has_window(const struct ss_recording *recording, struct ss_route route)
 {
     size_t index;
-    return recording->single != NULL || find_window(recording, aim, &index) != NULL;
+    return recording->single != NULL || find_window(recording, route, &index) != NULL;
 }
 
 static enum ss_status put_number(struct ss_trace_writer *writer, const char *key, int64_t number,
@@ -189,14 +189,14 @@ static void note_begin(struct ss_recording *recording, const struct ss_open_wind
                                  .kind = ss_strview_of("window"),
                                  .text = ss_strview_of(text),
                                  .value = (int64_t)open->window.number - 1};
-    struct ss_route aim = {open->window.process_ref, open->window.number};
-    ss_recording_note(recording, aim, &note, NULL);
+    struct ss_route route = {open->window.process_ref, open->window.number};
+    ss_recording_note(recording, route, &note, NULL);
 }
 
 void ss_recording_window_begin(struct ss_recording *recording, const struct ss_window *window)
 {
-    struct ss_route aim = {window->process_ref, window->number};
-    if (ss_recording_has_window(recording, aim)) {
+    struct ss_route route = {window->process_ref, window->number};
+    if (ss_recording_has_window(recording, route)) {
         return;
     }
     ss_recording_marks_steps(recording, window->process_ref);
@@ -222,11 +222,11 @@ void ss_recording_window_begin(struct ss_recording *recording, const struct ss_w
     ss_recording_write_cached_notes(recording, open);
 }
 
-void ss_recording_window_end(struct ss_recording *recording, struct ss_route aim, uint64_t end_ns,
+void ss_recording_window_end(struct ss_recording *recording, struct ss_route route, uint64_t end_ns,
                              int64_t last_step, bool partial)
 {
     size_t index;
-    struct ss_open_window *open = find_window(recording, aim, &index);
+    struct ss_open_window *open = find_window(recording, route, &index);
     if (open != NULL && open->window.end_ns == UINT64_MAX) {
         open->window.end_ns = end_ns > open->window.begin_ns ? end_ns : open->window.begin_ns;
         open->window.last_step = last_step;
@@ -244,8 +244,8 @@ static void note_end(struct ss_recording *recording, const struct ss_open_window
                                  .kind = ss_strview_of("window-ended"),
                                  .text = ss_strview_of(text),
                                  .value = open->window.partial};
-    struct ss_route aim = {open->window.process_ref, open->window.number};
-    ss_recording_note(recording, aim, &note, NULL);
+    struct ss_route route = {open->window.process_ref, open->window.number};
+    ss_recording_note(recording, route, &note, NULL);
 }
 
 static void finish_file(struct ss_recording *recording, struct ss_open_window *open)
@@ -265,10 +265,10 @@ static void finish_file(struct ss_recording *recording, struct ss_open_window *o
     }
 }
 
-void ss_recording_window_drained(struct ss_recording *recording, struct ss_route aim)
+void ss_recording_window_drained(struct ss_recording *recording, struct ss_route route)
 {
     size_t index;
-    struct ss_open_window *open = find_window(recording, aim, &index);
+    struct ss_open_window *open = find_window(recording, route, &index);
     if (open == NULL) {
         return;
     }

@@ -132,10 +132,10 @@ static void on_range(void *context, uint32_t track, uint64_t begin_ns, uint64_t 
     struct ss_trace_event end = {.time_ns = end_ns, .track_ref = track, .kind = SS_EVENT_END};
     ss_record_context_check(shared, err.status, &err);
     if (shared->error.status == SS_OK && (!shared->follows_schedule || metrics->in_window)) {
-        struct ss_route aim = aim_of(metrics, track);
-        ss_record_context_check(shared, ss_recording_event(shared->recording, aim, &event, &err),
+        struct ss_route route = aim_of(metrics, track);
+        ss_record_context_check(shared, ss_recording_event(shared->recording, route, &event, &err),
                                 &err);
-        ss_record_context_check(shared, ss_recording_event(shared->recording, aim, &end, &err),
+        ss_record_context_check(shared, ss_recording_event(shared->recording, route, &end, &err),
                                 &err);
     }
 }
@@ -143,11 +143,11 @@ static void on_range(void *context, uint32_t track, uint64_t begin_ns, uint64_t 
 static void put_counter(struct ss_record_metrics *metrics, const struct ss_trace_counter *counter)
 {
     struct ss_error err = {0};
-    struct ss_route aim = aim_of(metrics, counter->track_ref);
+    struct ss_route route = aim_of(metrics, counter->track_ref);
     if (metrics->context->error.status == SS_OK) { /* after a failed track its ref is unknown */
         ss_record_context_check(
-            metrics->context, ss_recording_counter(metrics->context->recording, aim, counter, &err),
-            &err);
+            metrics->context,
+            ss_recording_counter(metrics->context->recording, route, counter, &err), &err);
     }
 }
 

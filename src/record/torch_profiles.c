@@ -162,7 +162,7 @@ struct name {
 struct writing {
     struct ss_torch_files *files;
     const struct ss_torch_profile *profile;
-    struct ss_route aim;
+    struct ss_route route;
     uint64_t now_ns;
     uint32_t track;
     struct ss_vec_of(uint64_t) ends;  /* of the open ranges of the track */
@@ -175,7 +175,7 @@ static void write_event(struct writing *writing, const struct ss_trace_event *ev
     struct ss_record_context *context = writing->files->profiles->context;
     struct ss_error err = {0};
     ss_record_context_check(
-        context, ss_recording_event(context->recording, writing->aim, event, &err), &err);
+        context, ss_recording_event(context->recording, writing->route, event, &err), &err);
 }
 
 /* Ends the ranges that are over at `time_ns`. */
@@ -310,7 +310,7 @@ static uint64_t write_ranges(struct ss_torch_files *files, const struct ss_torch
         .files = files,
         .profile = profile,
         .now_ns = now_ns,
-        .aim = aim_of(files, profile),
+        .route = aim_of(files, profile),
         .details = ss_alloc_zero((size_t)profile->head.texts + 1, sizeof *writing.details),
         .names = ss_alloc_zero(((size_t)profile->head.texts + 1) * SS_TORCH_KINDS,
                                sizeof *writing.names)};
@@ -366,9 +366,9 @@ static void note(struct ss_torch_files *files, const char *text, uint64_t now_ns
                                    .process_ref = ss_recorded_process_ref(files->process),
                                    .kind = ss_strview_of("fact"),
                                    .text = ss_strview_of(text)};
-    struct ss_route aim = {.process_ref = record.process_ref};
+    struct ss_route route = {.process_ref = record.process_ref};
     struct ss_error err = {0};
-    ss_record_context_check(context, ss_recording_note(context->recording, aim, &record, &err),
+    ss_record_context_check(context, ss_recording_note(context->recording, route, &record, &err),
                             &err);
 }
 

@@ -76,7 +76,7 @@ struct attempt {
     bool reached_base;
     bool is_torn;          /* a frame changed during the read */
     bool was_mispredicted; /* a frame was not where it was predicted */
-    struct ss_walk_observation lesson;
+    struct ss_walk_observation observation;
 };
 
 /* Reads a frame that no range covers, so that the next plan includes it. */
@@ -197,7 +197,7 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
         }
         bool is_bad = frame.is_stale || is_half_pushed(python, &frame, step) ||
                       !put_frame(python, &frame, attempt);
-        attempt->lesson.is_torn |= is_bad;
+        attempt->observation.is_torn |= is_bad;
         if (is_snapshot) {
             /* A frame that waits for its own Python callee does not run. */
             is_bad |= frame.is_running && is_direct;
@@ -213,7 +213,7 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
         if (!ss_walk_in_current_chunk(walk, frame.address)) {
             ss_vec_push(&scratch->chain, (struct ss_walk_external){frame.address, 0});
         }
-        ss_walk_note_frame(walk, frame.address, &attempt->lesson);
+        ss_walk_note_frame(walk, frame.address, &attempt->observation);
         /* Within a chunk a caller is below its callee. */
         is_bad |= frame.previous >= frame.address && in_top &&
                   ss_walk_in_current_chunk(walk, frame.address) &&
@@ -419,8 +419,8 @@ static bool use_fetched(struct ss_python *python, struct ss_python_thread *threa
             decode(python, thread, which, true, attempt);
         }
     }
-    attempt->lesson.is_torn |= !attempt->reached_base;
-    ss_walk_learn(python, walk, window->buffer, &attempt->lesson);
+    attempt->observation.is_torn |= !attempt->reached_base;
+    ss_walk_learn(python, walk, window->buffer, &attempt->observation);
     return true;
 }
 

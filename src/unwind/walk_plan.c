@@ -408,23 +408,23 @@ bool ss_walk_in_current_chunk(const struct ss_python_walk *walk, uint64_t addres
 }
 
 void ss_walk_note_frame(const struct ss_python_walk *walk, uint64_t address,
-                        struct ss_walk_observation *lesson)
+                        struct ss_walk_observation *observation)
 {
     bool on_stack = ss_walk_in_current_chunk(walk, address);
-    lesson->externals += !on_stack;
-    if (on_stack && lesson->highest == 0) {
-        lesson->highest = address;
+    observation->externals += !on_stack;
+    if (on_stack && observation->highest == 0) {
+        observation->highest = address;
     }
-    lesson->is_beyond_top |= (on_stack && address + walk->top_bytes < lesson->highest) ||
-                             lesson->externals > TOP_EXTERNALS;
-    if (!lesson->is_beyond_top) {
-        lesson->anchor = address;
-        lesson->top_externals = lesson->externals;
-        lesson->lowest = on_stack ? address : lesson->lowest;
+    observation->is_beyond_top |= (on_stack && address + walk->top_bytes < observation->highest) ||
+                                  observation->externals > TOP_EXTERNALS;
+    if (!observation->is_beyond_top) {
+        observation->anchor = address;
+        observation->top_externals = observation->externals;
+        observation->lowest = on_stack ? address : observation->lowest;
     }
     if (address == walk->anchor) {
-        lesson->is_anchor_reached = true;
-        lesson->anchor_externals = lesson->externals;
+        observation->is_anchor_reached = true;
+        observation->anchor_externals = observation->externals;
     }
 }
 
@@ -476,7 +476,7 @@ static void note_high_water(const struct ss_python *python, struct ss_python_wal
 }
 
 static void learn_stack(struct ss_python *python, struct ss_python_walk *walk,
-                        const uint8_t *window, const struct ss_walk_observation *lesson)
+                        const uint8_t *window, const struct ss_walk_observation *observation)
 {
     const struct ss_walk_scratch *scratch = python->scratch;
     uint64_t chunk = ss_word(window, python->layout.tstate_datastack_chunk - python->window_start);
@@ -492,8 +492,8 @@ static void learn_stack(struct ss_python *python, struct ss_python_walk *walk,
             note_high_water(python, walk, scratch->missed.data[i]);
         }
     }
-    if (ss_walk_in_current_chunk(walk, lesson->highest)) {
-        note_high_water(python, walk, lesson->highest);
+    if (ss_walk_in_current_chunk(walk, observation->highest)) {
+        note_high_water(python, walk, observation->highest);
     }
     if (walk->number % MEMORY_WALKS == 0) {
         walk->high_water = walk->next_high_water;
@@ -555,18 +555,18 @@ static void learn_externals(struct ss_python *python, struct ss_python_walk *wal
 
 /* The anchor stays as long as it fits: it links the rest to the top, and outer frames rarely
  * change. */
-static void learn_anchor(struct ss_python_walk *walk, const struct ss_walk_observation *lesson)
+static void learn_anchor(struct ss_python_walk *walk, const struct ss_walk_observation *observation)
 {
     size_t before = walk->top_externals;
-    bool fits = lesson->is_anchor_reached && lesson->anchor_externals <= TOP_EXTERNALS &&
-                lesson->highest > walk->top_start + walk->top_bytes / 2 &&
-                lesson->highest < walk->top_start + 2 * walk->top_bytes;
+    bool fits = observation->is_anchor_reached && observation->anchor_externals <= TOP_EXTERNALS &&
+                observation->highest > walk->top_start + walk->top_bytes / 2 &&
+                observation->highest < walk->top_start + 2 * walk->top_bytes;
     if (fits) {
-        walk->top_externals = lesson->anchor_externals;
+        walk->top_externals = observation->anchor_externals;
     } else {
-        walk->anchor = lesson->anchor;
-        walk->top_start = lesson->lowest;
-        walk->top_externals = lesson->top_externals;
+        walk->anchor = observation->anchor;
+        walk->top_start = observation->lowest;
+        walk->top_externals = observation->top_externals;
     }
     if (walk->top_externals > walk->externals.count) {
         walk->top_externals = walk->externals.count;
@@ -575,13 +575,13 @@ static void learn_anchor(struct ss_python_walk *walk, const struct ss_walk_obser
 }
 
 void ss_walk_learn(struct ss_python *python, struct ss_python_walk *walk, const uint8_t *window,
-                   const struct ss_walk_observation *lesson)
+                   const struct ss_walk_observation *observation)
 {
     if (ss_walk_has_datastack(python)) {
-        learn_stack(python, walk, window, lesson);
+        learn_stack(python, walk, window, observation);
     }
-    if (!lesson->is_torn) {
+    if (!observation->is_torn) {
         learn_externals(python, walk);
-        learn_anchor(walk, lesson);
+        learn_anchor(walk, observation);
     }
 }

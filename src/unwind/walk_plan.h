@@ -133,8 +133,8 @@ void ss_walk_remember_cframe(struct ss_python_walk *walk, uint64_t cframe);
 bool ss_walk_in_current_chunk(const struct ss_python_walk *walk, uint64_t address);
 /* Records one frame of a chain, innermost first. */
 void ss_walk_note_frame(const struct ss_python_walk *walk, uint64_t address,
-                        struct ss_walk_observation *lesson);
+                        struct ss_walk_observation *observation);
 void ss_walk_learn(struct ss_python *python, struct ss_python_walk *walk, const uint8_t *window,
-                   const struct ss_walk_observation *lesson);
+                   const struct ss_walk_observation *observation);
 
 #endif

@@ -124,7 +124,7 @@ void ss_report_fill_steps(const struct ss_block *block, struct ss_text_table *te
     }
     for (size_t row = 0; row < table->row_count; row++) {
         const struct ss_cell *cells = ss_table_cell(table, row, 0);
-        bool is_steady = ss_strview_equal(cells[SS_STEP_KIND].text, ss_strview_of("usual"));
+        bool is_steady = ss_strview_equal(cells[SS_STEP_KIND].text, ss_strview_of("steady"));
         ss_text_table_add_row(text, is_steady ? NULL : "darkgray");
         ss_report_put_id(text, SS_STEP_PID, NULL, &cells[SS_STEP_PID]);
         ss_text_table_putf(text, SS_STEP_NUMBER, NULL, "%" PRId64, cells[SS_STEP_NUMBER].integer);

@@ -220,7 +220,7 @@ def phase_points(runner, program):
     watch, trace = runner.record(program, (), CORPUS_HOOKS="1")
     document = runner.report(trace, "--by", "step", "--num-rows", "all", "--process", str(watch.pid))
     rows = document["tables"][0]["rows"] if document["tables"] else []
-    usual = [row for row in rows if row["kind"] == "usual" and 1 <= row["step"] <= len(watch.steps_ns)]
+    usual = [row for row in rows if row["kind"] == "steady" and 1 <= row["step"] <= len(watch.steps_ns)]
     if len(rows) != len(watch.phases):
         return None, f"{len(rows)} steps instead of {len(watch.phases)}", None
     ours, hooks = {}, {}

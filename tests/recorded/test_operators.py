@@ -52,7 +52,7 @@ def test_operators_by_name(trace, by_name):
 
 def test_shares_are_of_the_steady_steps(trace, report_of, rows_of):
     found = report_of(trace, "--by", "op", "--num-rows", "all")
-    steps = [row for row in rows_of(trace, "step") if row["kind"] == "usual"]
+    steps = [row for row in rows_of(trace, "step") if row["kind"] == "steady"]
     assert len(steps) > STEPS / 2
     total_ns = sum(row["duration_ns"] for row in steps)
     assert found["training"]["total_ns"] == total_ns

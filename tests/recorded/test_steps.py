@@ -39,7 +39,7 @@ def test_steps_are_the_programs_own(stepscope, recording):
     assert training["processes"] == 1
     assert rows[0]["kind"] == "warm-up" and rows[8]["kind"] == "outlier"
     assert training["warm_up"] >= 1 and training["outliers"] >= 1
-    assert training["usual"] + training["warm_up"] + training["outliers"] == len(own["steps"])
+    assert training["steady"] + training["warm_up"] + training["outliers"] == len(own["steps"])
     assert training["steps"] == len(own["steps"]) + training["cut"]
 
 

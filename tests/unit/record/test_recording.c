@@ -108,9 +108,9 @@ static void begin(uint32_t process, uint32_t number, uint64_t at, int64_t step)
 
 static void finish(uint32_t process, uint32_t number, uint64_t at, int64_t last)
 {
-    struct ss_route aim = {process, number};
-    ss_recording_window_end(recording, aim, base_ns + at, last, false);
-    ss_recording_window_drained(recording, aim);
+    struct ss_route route = {process, number};
+    ss_recording_window_end(recording, route, base_ns + at, last, false);
+    ss_recording_window_drained(recording, route);
 }
 
 static void sample(uint32_t process, uint32_t window, uint64_t at)
@@ -121,8 +121,8 @@ static void sample(uint32_t process, uint32_t window, uint64_t at)
                                      .weight = 1,
                                      .window = window,
                                      .step = -1};
-    struct ss_route aim = {process, window};
-    assert_int_equal(ss_recording_sample(recording, aim, &record, NULL), SS_OK);
+    struct ss_route route = {process, window};
+    assert_int_equal(ss_recording_sample(recording, route, &record, NULL), SS_OK);
 }
 
 static void note(uint32_t process, uint64_t at, const char *kind, const char *text)
@@ -131,8 +131,8 @@ static void note(uint32_t process, uint64_t at, const char *kind, const char *te
                                    .process_ref = process,
                                    .kind = ss_strview_of(kind),
                                    .text = ss_strview_of(text)};
-    struct ss_route aim = {.process_ref = process};
-    assert_int_equal(ss_recording_note(recording, aim, &record, NULL), SS_OK);
+    struct ss_route route = {.process_ref = process};
+    assert_int_equal(ss_recording_note(recording, route, &record, NULL), SS_OK);
 }
 
 static void count(uint32_t process, uint64_t seen)
