@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of analyses (analysis/table.h) as columns. Pure. */
+/* Tables of analyses (analysis/table/table.h) as columns. Pure. */
 #ifndef SS_ARROW_CELLS_H
 #define SS_ARROW_CELLS_H
 
-#include "analysis/table.h"
+#include "analysis/table/table.h"
 #include "arrow/columns.h"
 
 /* The columns that programs get. Their types are those of their cells: text where any is text, else

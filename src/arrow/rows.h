@@ -11,7 +11,7 @@
 #ifndef SS_ARROW_ROWS_H
 #define SS_ARROW_ROWS_H
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 #include "arrow/columns.h"
 #include "model/model.h"
 

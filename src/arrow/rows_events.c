@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/ranges.h"
+#include "analysis/steps/ranges.h"
 #include "arrow/rows_inside.h"
 
 /* --- what an event carries -------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "analysis/overview.h"
+#include "analysis/tables/overview.h"
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/diff_request.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/device_stacks.h"
+#include "analysis/kernels/device_stacks.h"
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/reading.h"

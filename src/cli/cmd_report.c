@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/device_work.h"
-#include "analysis/overview.h"
-#include "analysis/report.h"
-#include "analysis/tables.h"
+#include "analysis/launches/device_work.h"
+#include "analysis/report/report.h"
+#include "analysis/tables/overview.h"
+#include "analysis/tables/tables.h"
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "cli/report_next.h"

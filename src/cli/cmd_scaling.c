@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/scaling.h"
+#include "analysis/report/scaling.h"
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/reading.h"

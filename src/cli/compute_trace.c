@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/device_work.h"
-#include "analysis/kernel_metrics.h"
-#include "analysis/launch_occupancy.h"
+#include "analysis/kernels/kernel_metrics.h"
+#include "analysis/kernels/launch_occupancy.h"
+#include "analysis/launches/device_work.h"
 #include "wire/perfetto.h"
 #include "wire/proto.h"
 

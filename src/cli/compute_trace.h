@@ -10,7 +10,7 @@
 #ifndef SS_CLI_COMPUTE_TRACE_H
 #define SS_CLI_COMPUTE_TRACE_H
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 #include "view/sink.h"
 
 /* SS_E_EMPTY: there is no kernel. */

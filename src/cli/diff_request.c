@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "analysis/overview.h"
-#include "analysis/tables.h"
+#include "analysis/tables/overview.h"
+#include "analysis/tables/tables.h"
 
 enum { MOST_IDS = 64 };
 

@@ -3,7 +3,7 @@
 #ifndef SS_CLI_DIFF_REQUEST_H
 #define SS_CLI_DIFF_REQUEST_H
 
-#include "analysis/diff.h"
+#include "analysis/diff/diff.h"
 #include "cli/report_request.h"
 
 struct ss_diff_request {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/device_work.h"
+#include "analysis/launches/device_work.h"
 #include "base/shared_names.h"
 
 static const char *const kernel_names[SS_GPU_KERNELS] = {"stepscope_empty", "stepscope_sleep",

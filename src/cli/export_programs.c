@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/programs.h"
+#include "analysis/selection/programs.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/terminal.h"

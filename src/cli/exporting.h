@@ -4,7 +4,7 @@
 #ifndef SS_CLI_EXPORTING_H
 #define SS_CLI_EXPORTING_H
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 #include "cli/formats.h"
 
 struct ss_export_sizes {

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analysis/kernel_occupancy.h"
-#include "analysis/rank_heat.h"
-#include "analysis/roofline.h"
-#include "analysis/speed_of_light.h"
+#include "analysis/kernels/kernel_occupancy.h"
+#include "analysis/kernels/speed_of_light.h"
+#include "analysis/ranks/rank_heat.h"
+#include "analysis/roofline/roofline.h"
 #include "cli/compute_trace.h"
 #include "trace/rewrite.h"
 #include "view/chrome.h"

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "view/frame_text.h"

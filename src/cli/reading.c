@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analysis/device_stacks.h"
-#include "analysis/trust.h"
+#include "analysis/kernels/device_stacks.h"
+#include "analysis/report/trust.h"
 #include "base/terminal.h"
 #include "cli/progress.h"
 #include "cli/recordings.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 #include "cli/command.h"
 #include "view/frame_text.h"
 

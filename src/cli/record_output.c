@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/hotspots.h"
-#include "analysis/program_facts.h"
-#include "analysis/selection.h"
+#include "analysis/samples/hotspots.h"
+#include "analysis/selection/program_facts.h"
+#include "analysis/selection/selection.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
 #include "base/terminal.h"

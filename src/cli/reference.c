@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "analysis/rule_limits.h"
-#include "analysis/rules.h"
+#include "analysis/diagnosis/rules.h"
+#include "analysis/table/rule_limits.h"
 #include "base/env.h"
 #include "base/version.h"
 #include "cli/command.h"

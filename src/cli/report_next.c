@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "analysis/allocations.h"
-#include "analysis/operators.h"
+#include "analysis/memory/allocations.h"
+#include "analysis/operators/operators.h"
 #include "base/shared_names.h"
 
 enum { STEP_COUNT = 3, MAX_COMMAND_BYTES = 1 << 16 };

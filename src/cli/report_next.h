@@ -3,7 +3,7 @@
 #ifndef SS_CLI_REPORT_NEXT_H
 #define SS_CLI_REPORT_NEXT_H
 
-#include "analysis/document.h"
+#include "analysis/report/document.h"
 #include "base/strbuf.h"
 #include "cli/command.h"
 #include "model/model.h"

@@ -3,7 +3,7 @@
 #ifndef SS_CLI_REPORT_OUTPUT_H
 #define SS_CLI_REPORT_OUTPUT_H
 
-#include "analysis/document.h"
+#include "analysis/report/document.h"
 #include "cli/report_request.h"
 
 /* Renders to the request's output: a file, which may be none of the inputs and has their

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/overview.h"
-#include "analysis/tables.h"
+#include "analysis/tables/overview.h"
+#include "analysis/tables/tables.h"
 #include "cli/reading.h"
 #include "view/report.h"
 #include "view/sink.h"

@@ -3,7 +3,7 @@
 #ifndef SS_CLI_REPORT_REQUEST_H
 #define SS_CLI_REPORT_REQUEST_H
 
-#include "analysis/tables.h"
+#include "analysis/tables/tables.h"
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "view/report.h"

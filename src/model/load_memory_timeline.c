@@ -18,7 +18,7 @@ enum action { PREEXISTING = 1, CREATE, INCREMENT_VERSION, DESTROY };
 static const int64_t first_wall_ns =
     INT64_C(1000000000000000000); /* 2001: an earlier one is none */
 
-/* In PyTorch's order; the words are those of analysis/allocations.h. */
+/* In PyTorch's order; the words are those of analysis/memory/allocations.h. */
 static const char *const categories[CATEGORIES] = {"parameters",  "optimizer state", "input",
                                                    "temporaries", "activations",     "gradients",
                                                    "autograd",    "unknown"};

@@ -417,7 +417,8 @@ static inline double ss_model_real(const struct ss_model_value *value)
 /* What the samples of totals count. */
 enum ss_total_weight {
     SS_WEIGHT_SAMPLES,
-    SS_WEIGHT_DEVICE_NS /* time on devices, by what launched it (analysis/device_stacks.h) */
+    SS_WEIGHT_DEVICE_NS /* time on devices, by what launched it (analysis/kernels/device_stacks.h)
+                         */
 };
 
 struct ss_model {

@@ -3,8 +3,8 @@
 
 #include <pthread.h>
 
-#include "analysis/overview.h"
-#include "analysis/report.h"
+#include "analysis/report/report.h"
+#include "analysis/tables/overview.h"
 #include "base/alloc.h"
 #include "reading/source_text.h"
 

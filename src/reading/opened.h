@@ -9,7 +9,7 @@
 #ifndef SS_READING_OPENED_H
 #define SS_READING_OPENED_H
 
-#include "analysis/document.h"
+#include "analysis/report/document.h"
 #include "arrow/columns.h"
 #include "base/error.h"
 #include "reading/query.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/overview.h"
+#include "analysis/tables/overview.h"
 #include "base/strbuf.h"
 
 enum { MAX_LIST_BYTES = 480 }; /* of an error message */

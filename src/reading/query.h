@@ -6,8 +6,8 @@
 #ifndef SS_READING_QUERY_H
 #define SS_READING_QUERY_H
 
-#include "analysis/selection.h"
-#include "analysis/tables.h"
+#include "analysis/selection/selection.h"
+#include "analysis/tables/tables.h"
 #include "arrow/rows.h"
 #include "base/error.h"
 

@@ -160,7 +160,7 @@ static void sort(uint64_t *values, unsigned count)
     }
 }
 
-/* As analysis/steps.h finds outliers: more than five robust deviations above the median. */
+/* As analysis/steps/steps.h finds outliers: more than five robust deviations above the median. */
 static uint64_t find_long(const struct ss_detail_steps *steps)
 {
     uint64_t sorted[SS_DETAIL_LENGTHS];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits for collectives, as analysis/exposed_communication.h defines them, of summed steps. */
+/* Waits for collectives, as analysis/steps/exposed_communication.h defines them, of summed steps.
+ */
 #include <stdlib.h>
 
 #include "record/detail_filter_inside.h"

@@ -2,9 +2,10 @@
 /*
  * Sums of the operators and modules of steps that are not written in full: calls and times by name,
  * by the module that called them, and by whether they belong to a backward pass. They count as
- * analysis/calls.h counts: self time is what no inner call of the same nest covers, total counts
- * recursion once, and a call with only one inner call, of the same name, is one with it. The time
- * of a backward pass belongs to the module whose forward operator has the same sequence number.
+ * analysis/calls/calls.h counts: self time is what no inner call of the same nest covers, total
+ * counts recursion once, and a call with only one inner call, of the same name, is one with it. The
+ * time of a backward pass belongs to the module whose forward operator has the same sequence
+ * number.
  *
  * A nest is what one thread has of one kind. Calls that are written in full pass through it too, so
  * that those around them know. Owned by the recorder's thread.

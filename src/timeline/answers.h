@@ -7,7 +7,7 @@
 #ifndef SS_TIMELINE_ANSWERS_H
 #define SS_TIMELINE_ANSWERS_H
 
-#include "analysis/steps.h"
+#include "analysis/steps/steps.h"
 #include "timeline/links.h"
 #include "timeline/picture.h"
 #include "view/sink.h"

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "analysis/collectives.h"
-#include "analysis/device_work.h"
-#include "analysis/forward_operators.h"
+#include "analysis/calls/forward_operators.h"
+#include "analysis/launches/device_work.h"
+#include "analysis/ranks/collectives.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
 

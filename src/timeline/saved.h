@@ -12,7 +12,7 @@
 
 #include <stdatomic.h>
 
-#include "analysis/steps.h"
+#include "analysis/steps/steps.h"
 #include "timeline/links.h"
 #include "view/sink.h"
 

@@ -11,7 +11,7 @@
 #ifndef SS_TIMELINE_TIMELINE_H
 #define SS_TIMELINE_TIMELINE_H
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 #include "timeline/lane.h"
 #include "timeline/series.h"
 

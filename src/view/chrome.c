@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analysis/trust.h"
+#include "analysis/report/trust.h"
 #include "base/alloc.h"
 #include "base/version.h"
 #include "view/chrome_build.h"

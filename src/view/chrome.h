@@ -8,7 +8,7 @@
 #ifndef SS_VIEW_CHROME_H
 #define SS_VIEW_CHROME_H
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 #include "view/frame_text.h"
 #include "view/sink.h"
 

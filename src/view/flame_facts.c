@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/trust.h"
+#include "analysis/report/trust.h"
 #include "view/flame_svg_picture.h"
 #include "view/report.h"
 #include "view/text_cell.h"

@@ -6,7 +6,7 @@
 #ifndef SS_VIEW_FLAME_SVG_H
 #define SS_VIEW_FLAME_SVG_H
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 #include "base/error.h"
 #include "view/flame_color.h"
 #include "view/frame_text.h"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 #include "base/intern.h"
 #include "base/vec.h"
 #include "model/model.h"

@@ -7,7 +7,7 @@
 #ifndef SS_VIEW_FOLDED_H
 #define SS_VIEW_FOLDED_H
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 #include "view/frame_text.h"
 #include "view/sink.h"
 

@@ -3,7 +3,7 @@
 #ifndef SS_VIEW_HEATMAP_SVG_H
 #define SS_VIEW_HEATMAP_SVG_H
 
-#include "analysis/rank_heat.h"
+#include "analysis/ranks/rank_heat.h"
 #include "view/sink.h"
 
 /* SS_E_EMPTY: no rank has whole steps. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/ranges.h"
+#include "analysis/steps/ranges.h"
 #include "base/alloc.h"
 #include "view/json_text.h"
 #include "view/kineto_inside.h"

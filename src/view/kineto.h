@@ -9,7 +9,7 @@
 #ifndef SS_VIEW_KINETO_H
 #define SS_VIEW_KINETO_H
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 #include "view/sink.h"
 
 struct ss_kineto_options {

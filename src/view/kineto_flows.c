@@ -3,7 +3,7 @@
  * ones. Readers find the events at their ends by pid, tid and time. */
 #include <stdlib.h>
 
-#include "analysis/device_work.h"
+#include "analysis/launches/device_work.h"
 #include "view/json_text.h"
 #include "view/kineto_inside.h"
 

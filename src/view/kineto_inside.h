@@ -3,7 +3,7 @@
 #ifndef SS_VIEW_KINETO_INSIDE_H
 #define SS_VIEW_KINETO_INSIDE_H
 
-#include "analysis/range_runs.h"
+#include "analysis/selection/range_runs.h"
 #include "base/vec.h"
 #include "view/kineto.h"
 #include "view/pair_ids.h"

@@ -3,7 +3,7 @@
  * of devices. */
 #include <stdlib.h>
 
-#include "analysis/device_work.h"
+#include "analysis/launches/device_work.h"
 #include "base/alloc.h"
 #include "view/kineto_inside.h"
 

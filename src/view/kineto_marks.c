@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/ranges.h"
+#include "analysis/steps/ranges.h"
 #include "base/alloc.h"
 #include "base/intern.h"
 #include "base/shared_names.h"

@@ -3,7 +3,7 @@
  * number of the device, its tid that of the stream. */
 #include <string.h>
 
-#include "analysis/ranges.h"
+#include "analysis/steps/ranges.h"
 #include "base/alloc.h"
 #include "base/intern.h"
 #include "model/domains.h"

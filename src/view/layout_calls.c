@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/modules.h"
+#include "analysis/operators/modules.h"
 #include "base/terminal.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/compare_tables.h"
+#include "analysis/diff/compare_tables.h"
 #include "base/alloc.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"

@@ -2,7 +2,7 @@
 /* The layout of floating-point operations. */
 #include <math.h>
 
-#include "analysis/flops.h"
+#include "analysis/operators/flops.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "analysis/kernel_lines.h"
+#include "analysis/kernels/kernel_lines.h"
 #include "view/report_tables.h"
 
 enum {

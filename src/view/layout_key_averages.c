@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/operators.h"
+#include "analysis/operators/operators.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 

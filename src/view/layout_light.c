@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The layouts of the speed of light and of occupancy: figures first, the kernel's name last. */
-#include "analysis/kernel_occupancy.h"
-#include "analysis/speed_of_light.h"
+#include "analysis/kernels/kernel_occupancy.h"
+#include "analysis/kernels/speed_of_light.h"
 #include "view/report_tables.h"
 
 static void put_percent(struct ss_text_table *text, size_t column, const struct ss_cell *cell,

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "analysis/line_times.h"
+#include "analysis/samples/line_times.h"
 #include "base/terminal.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"

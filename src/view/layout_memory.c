@@ -2,7 +2,7 @@
 /* The layouts of memory. */
 #include <inttypes.h>
 
-#include "analysis/memories.h"
+#include "analysis/memory/memories.h"
 #include "view/report_tables.h"
 
 void ss_report_fill_memories(const struct ss_block *block, struct ss_text_table *text)

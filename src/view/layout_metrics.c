@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/kernel_metrics.h"
+#include "analysis/kernels/kernel_metrics.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 

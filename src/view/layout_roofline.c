@@ -2,7 +2,7 @@
 /* The layout of the roofline. */
 #include <math.h>
 
-#include "analysis/roofline.h"
+#include "analysis/roofline/roofline.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/hotspots.h"
-#include "analysis/uncertainty.h"
+#include "analysis/samples/hotspots.h"
+#include "analysis/table/uncertainty.h"
 #include "base/alloc.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"

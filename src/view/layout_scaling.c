@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "analysis/scaling.h"
+#include "analysis/report/scaling.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 

@@ -2,7 +2,7 @@
 /* The layout of the roofline of steps. */
 #include <inttypes.h>
 
-#include "analysis/step_roofline.h"
+#include "analysis/roofline/step_roofline.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 

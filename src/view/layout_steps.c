@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analysis/steps.h"
-#include "analysis/uncertainty.h"
+#include "analysis/steps/steps.h"
+#include "analysis/table/uncertainty.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/counters.h"
-#include "analysis/ranges.h"
+#include "analysis/samples/counters.h"
+#include "analysis/steps/ranges.h"
 #include "base/terminal.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"

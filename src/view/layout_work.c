@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "analysis/device_tables.h"
+#include "analysis/devices/device_tables.h"
 #include "base/terminal.h"
 #include "view/report_tables.h"
 

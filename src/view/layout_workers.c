@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analysis/loader_workers.h"
+#include "analysis/loading/loader_workers.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 #include "view/text_table.h"

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "analysis/kernel_occupancy.h"
-#include "analysis/speed_of_light.h"
+#include "analysis/kernels/kernel_occupancy.h"
+#include "analysis/kernels/speed_of_light.h"
 #include "base/strbuf.h"
 #include "view/text_cell.h"
 #include "view/xml_text.h"

@@ -6,14 +6,15 @@
 #ifndef SS_VIEW_LIGHT_SVG_H
 #define SS_VIEW_LIGHT_SVG_H
 
-#include "analysis/table.h"
+#include "analysis/table/table.h"
 #include "view/sink.h"
 
-/* A table of analysis/speed_of_light.h. Without rows there is nothing to draw, which is an error.
+/* A table of analysis/kernels/speed_of_light.h. Without rows there is nothing to draw, which is an
+ * error.
  */
 enum ss_status ss_view_light(const struct ss_table *table, struct ss_sink *sink,
                              struct ss_error *err);
-/* The same of analysis/kernel_occupancy.h. */
+/* The same of analysis/kernels/kernel_occupancy.h. */
 enum ss_status ss_view_occupancy(const struct ss_table *table, struct ss_sink *sink,
                                  struct ss_error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view/report.h"
 
-#include "analysis/report.h"
+#include "analysis/report/report.h"
 #include "view/sentence_text.h"
 
 const struct ss_report_view ss_report_views[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The views of a report's document (analysis/document.h). A view renders its blocks and computes
- * nothing.
+ * The views of a report's document (analysis/report/document.h). A view renders its blocks and
+ * computes nothing.
  *
  * To add a view: a file report_NAME.c that renders a document, and a row in report_views.def; the
  * command line, help, documentation and the choice by ending iterate the rows.
@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "analysis/document.h"
-#include "analysis/trust.h"
+#include "analysis/report/document.h"
+#include "analysis/report/trust.h"
 #include "base/error.h"
 #include "base/strbuf.h"
 

@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "analysis/table_figures.h"
+#include "analysis/table/table_figures.h"
 #include "base/utf8.h"
 #include "base/version.h"
 #include "view/report.h"

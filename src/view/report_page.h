@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "analysis/document.h"
+#include "analysis/report/document.h"
 
 /* What a page may hold of any input: it is made smaller until its file is. */
 struct ss_page_limits {

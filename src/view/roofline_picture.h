@@ -3,7 +3,7 @@
 #ifndef SS_VIEW_ROOFLINE_PICTURE_H
 #define SS_VIEW_ROOFLINE_PICTURE_H
 
-#include "analysis/roofline.h"
+#include "analysis/roofline/roofline.h"
 #include "view/roofline_svg.h"
 
 /* Sizes in px. */

@@ -7,11 +7,11 @@
 #ifndef SS_VIEW_ROOFLINE_SVG_H
 #define SS_VIEW_ROOFLINE_SVG_H
 
-#include "analysis/table.h"
+#include "analysis/table/table.h"
 #include "view/sink.h"
 
-/* Tables of analysis/roofline.h: rows by family, and by kernel. Without any row that has FLOPs and
- * bytes there is nothing to draw, which is an error. */
+/* Tables of analysis/roofline/roofline.h: rows by family, and by kernel. Without any row that has
+ * FLOPs and bytes there is nothing to draw, which is an error. */
 enum ss_status ss_view_roofline(const struct ss_table *families, const struct ss_table *kernels,
                                 struct ss_sink *sink, struct ss_error *err);
 

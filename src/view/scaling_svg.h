@@ -3,7 +3,7 @@
 #ifndef SS_VIEW_SCALING_SVG_H
 #define SS_VIEW_SCALING_SVG_H
 
-#include "analysis/scaling.h"
+#include "analysis/report/scaling.h"
 #include "view/sink.h"
 
 void ss_view_scaling(const struct ss_scaling *scaling, struct ss_sink *sink);

@@ -3,7 +3,7 @@
 #ifndef SS_VIEW_SENTENCE_TEXT_H
 #define SS_VIEW_SENTENCE_TEXT_H
 
-#include "analysis/sentence.h"
+#include "analysis/table/sentence.h"
 #include "base/strbuf.h"
 
 /* Appends a text so that it can stand in the format that is written. */

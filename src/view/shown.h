@@ -3,7 +3,7 @@
 #ifndef SS_VIEW_SHOWN_H
 #define SS_VIEW_SHOWN_H
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 
 /* Whether it has samples of more than one process. */
 bool ss_selection_has_processes(const struct ss_selection *selection);

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 #include "base/vec.h"
 
 struct ss_span {

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "analysis/trust.h"
+#include "analysis/report/trust.h"
 #include "base/alloc.h"
 #include "base/version.h"
 #include "view/json_text.h"

@@ -6,7 +6,7 @@
  */
 #include <inttypes.h>
 
-#include "analysis/ranges.h"
+#include "analysis/steps/ranges.h"
 #include "base/alloc.h"
 #include "view/pair_ids.h"
 #include "view/speedscope_build.h"

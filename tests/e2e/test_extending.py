@@ -28,7 +28,7 @@ TABLE_HEADER = """/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef SS_ANALYSIS_THREAD_NAME_H
 #define SS_ANALYSIS_THREAD_NAME_H
 
-#include "analysis/tables.h"
+#include "analysis/tables/tables.h"
 
 size_t ss_thread_names_build(const struct ss_table_input *input, struct ss_table *tables);
 
@@ -122,7 +122,7 @@ FORMAT_HEADER = """/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef SS_VIEW_SAMPLE_LIST_H
 #define SS_VIEW_SAMPLE_LIST_H
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 #include "view/sink.h"
 
 enum ss_status ss_view_sample_list(const struct ss_selection *selection, struct ss_sink *sink,
@@ -333,8 +333,8 @@ def extended(stepscope, source_dir, tmp_path_factory):
     overlay.add(
         "a table of the report",
         {f"src/analysis/{NEW_TABLE}.h": TABLE_HEADER, f"src/analysis/{NEW_TABLE}.c": TABLE_SOURCE},
-        [("src/analysis/tables.c", r'^#include "analysis/ranges.h"', f'#include "analysis/{NEW_TABLE}.h"\n'),
-         ("src/analysis/tables.c", r"^    \{\.id = NULL\}", TABLE_ROW)])
+        [("src/analysis/tables/tables.c", r'^#include "analysis/steps/ranges.h"', f'#include "analysis/{NEW_TABLE}.h"\n'),
+         ("src/analysis/tables/tables.c", r"^    \{\.id = NULL\}", TABLE_ROW)])
     overlay.add(
         "an output format",
         {f"src/view/{NEW_FORMAT}.h": FORMAT_HEADER, f"src/view/{NEW_FORMAT}.c": FORMAT_SOURCE},
@@ -369,7 +369,7 @@ def test_the_build_finds_new_files_itself(extended, source_dir, folder):
                                          ("a source", NEW_SOURCE)])
 def test_only_the_files_named_are_touched(extended, source_dir, thing, name):
     named = {path for path in named_files(source_dir, thing, name)
-             if not path.startswith("tests/") and path != "src/analysis/document.h"}  # to read
+             if not path.startswith("tests/") and path != "src/analysis/report/document.h"}  # to read
     assert extended[1].touched[thing] == named
 
 

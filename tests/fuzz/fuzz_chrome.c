@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/device_stacks.h"
-#include "analysis/device_steps.h"
-#include "analysis/kernel_lines.h"
-#include "analysis/overview.h"
-#include "analysis/report.h"
+#include "analysis/devices/device_steps.h"
+#include "analysis/kernels/device_stacks.h"
+#include "analysis/kernels/kernel_lines.h"
+#include "analysis/report/report.h"
+#include "analysis/tables/overview.h"
 #include "model/importer.h"
 #include "view/report.h"
 #include "view/text_cell.h"

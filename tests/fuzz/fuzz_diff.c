@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/diff.h"
-#include "analysis/overview.h"
+#include "analysis/diff/diff.h"
+#include "analysis/tables/overview.h"
 #include "training_input.h"
 #include "view/report.h"
 

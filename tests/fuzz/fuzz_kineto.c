@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/programs.h"
+#include "analysis/selection/programs.h"
 #include "base/alloc.h"
 #include "model/importer.h"
 #include "view/kineto.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/operator_work.h"
+#include "analysis/operators/operator_work.h"
 
 static void check(bool holds, const char *what)
 {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/overview.h"
-#include "analysis/report.h"
+#include "analysis/report/report.h"
+#include "analysis/tables/overview.h"
 #include "view/report.h"
 #include "view/text_cell.h"
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/allocations.h"
-#include "analysis/overview.h"
-#include "analysis/report.h"
+#include "analysis/memory/allocations.h"
+#include "analysis/report/report.h"
+#include "analysis/tables/overview.h"
 #include "model/importer.h"
 #include "view/report.h"
 #include "view/text_cell.h"

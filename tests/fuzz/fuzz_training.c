@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/overview.h"
-#include "analysis/report.h"
-#include "analysis/rules.h"
+#include "analysis/diagnosis/rules.h"
+#include "analysis/report/report.h"
+#include "analysis/tables/overview.h"
 #include "training_input.h"
 #include "view/report.h"
 

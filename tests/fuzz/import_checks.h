@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/overview.h"
-#include "analysis/report.h"
+#include "analysis/report/report.h"
+#include "analysis/tables/overview.h"
 #include "model/importer.h"
 #include "view/report.h"
 #include "view/speedscope.h"

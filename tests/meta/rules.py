@@ -31,6 +31,15 @@ LAYERS = {
     "lib": {"base", "trace"},
 }
 
+# The rooms of a layer, from the ground up: a room includes itself and those before it.
+ROOMS = {
+    "analysis": [
+        "table", "selection", "launches", "steps", "samples", "calls", "kernels", "operators", "devices",
+        "roofline", "memory", "loading", "pipeline", "ranks", "training", "diagnosis", "tables", "report",
+        "diff"],
+}
+MOST_FILES_OF_A_ROOM = 40
+
 # Function: the folders of src/ that may call it.
 BANNED = {
     **dict.fromkeys("malloc calloc realloc reallocarray free strdup strndup asprintf vasprintf "
@@ -150,6 +159,33 @@ def check_layers(files):
         folder, layer = folder_of(path), folder_of(home)
         if folder in LAYERS and layer != folder and layer not in LAYERS[folder]:
             yield f"{path}: {folder} must not know struct {name} of {home}"
+
+
+def room_of(path):
+    """The layer of a path, and its room in it; None for a file that lies in no room."""
+    parts = path.split("/")
+    return (parts[1], parts[2] if len(parts) > 3 else None) if parts[0] == "src" and len(parts) > 2 else (None, None)
+
+
+def check_rooms(files):
+    """Arrows between rooms lead down; each room is one that ROOMS names, and not too large."""
+    sizes = {}
+    for path in files:
+        layer, room = room_of(path)
+        if layer in ROOMS:
+            sizes[layer, room] = sizes.get((layer, room), 0) + 1
+            if room not in ROOMS[layer]:
+                yield f"{path}: lies in no room of src/{layer}"
+    for (layer, room), size in sizes.items():
+        if size > MOST_FILES_OF_A_ROOM:
+            yield f"src/{layer}/{room}: {size} files, more than {MOST_FILES_OF_A_ROOM}"
+    for path, targets in arrows(files).items():
+        layer, room = room_of(path)
+        for target in targets:
+            other_layer, other = room_of(target)
+            if layer == other_layer and layer in ROOMS and {room, other} <= set(ROOMS[layer]) and \
+                    ROOMS[layer].index(other) > ROOMS[layer].index(room):
+                yield f"{path}: {room} must not know {other} ({target})"
 
 
 def circles(graph):
@@ -457,7 +493,7 @@ def check_retired_words(files):
 
 
 # What makes up a rule of the diagnosis; rule_limits.def has its numbers.
-RULE_FILE = re.compile(r"src/analysis/(rules\w*|rule_parts|training_periods|memory_growth|late_rank)\.c$")
+RULE_FILE = re.compile(r"src/analysis/\w+/(rules\w*|rule_parts|training_periods|memory_growth|late_rank)\.c$")
 NUMBER = re.compile(r"(?<![\w.])(?:\d[\w.]*|\.\d\w*)")
 # No thresholds: nothing, one, a percentage of a share; halves and quarters of a list are not of a value.
 PLAIN_NUMBERS = {"0", "1", "100", "100.0"}
@@ -475,7 +511,7 @@ def limit_rows(text):
 def check_rule_limits(files):
     """The thresholds of rules are rows of rule_limits.def: none stands in code, in a rule's text or,
     said twice, in a page; and each row is used."""
-    rows = limit_rows(files["src/analysis/rule_limits.def"])
+    rows = limit_rows(files["src/analysis/table/rule_limits.def"])
     used = set()
     for path, text in files.items():
         if not path.startswith(("src/analysis/", "src/view/", "src/cli/")):
@@ -489,8 +525,8 @@ def check_rule_limits(files):
                 if match.group() not in PLAIN_NUMBERS:
                     yield f"{path}:{number}: {match.group()} is a row of rule_limits.def"
     for name in sorted(set(rows) - used - {"CLAIM_SAMPLES"}):
-        yield f"src/analysis/rule_limits.def: nothing uses {name}"
-    for row in re.findall(r"^SS_RULE\((.*?)\)$", files["src/analysis/rules.def"], re.M | re.S):
+        yield f"src/analysis/table/rule_limits.def: nothing uses {name}"
+    for row in re.findall(r"^SS_RULE\((.*?)\)$", files["src/analysis/diagnosis/rules.def"], re.M | re.S):
         strings = ["".join(parts) for parts in
                    (re.findall(r'"((?:\\.|[^"\\])*)"', run) for run in
                     re.findall(r'(?:"(?:\\.|[^"\\])*"\s*)+', row))]
@@ -498,10 +534,10 @@ def check_rule_limits(files):
         for text in (fires, estimate):
             for name in re.findall(r"\{(\w+)\}", text):
                 if name not in rows:
-                    yield f"src/analysis/rules.def: {rule}: {{{name}}} is no limit"
+                    yield f"src/analysis/diagnosis/rules.def: {rule}: {{{name}}} is no limit"
             match = NUMBER_WORD.search(NO_LIMIT.sub("", text))
             if match:
-                yield f"src/analysis/rules.def: {rule}: {match.group()!r} is a row of rule_limits.def"
+                yield f"src/analysis/diagnosis/rules.def: {rule}: {match.group()!r} is a row of rule_limits.def"
 
 
 RULE_CASES = "fires", "just_does_not_fire", "beside_a_larger_one"
@@ -510,7 +546,7 @@ RULE_CASES = "fires", "just_does_not_fire", "beside_a_larger_one"
 def check_rule_cases(files):
     """Each rule of the diagnosis has its three cases among the registered unit tests; no case is of a
     rule that does not exist."""
-    names = re.findall(r"^SS_RULE\(\s*(\w+),", files["src/analysis/rules.def"], re.M)
+    names = re.findall(r"^SS_RULE\(\s*(\w+),", files["src/analysis/diagnosis/rules.def"], re.M)
     wanted = {f"rule_{name}_{case}" for name in names for case in RULE_CASES}
     registered = {name for path, text in files.items()
                   if path.startswith("tests/unit/analysis/test_")
@@ -542,7 +578,7 @@ def check_table_cases(files):
             registered = set(re.findall(r"\bcmocka_unit_test\(\s*(table_\w+)", without_comments(text)))
             bodies = dict(TEST.findall(text))
             tests.update({name: bodies.get(name, "") for name in registered})
-    for table, columns in table_rows(files["src/analysis/tables.c"]):
+    for table, columns in table_rows(files["src/analysis/tables/tables.c"]):
         name = "_".join(part.replace("-", "_") for part in ("table", table, columns) if part)
         body = tests.pop(name, None)
         if body is None:

@@ -74,6 +74,9 @@ class House(unittest.TestCase):
     def test_no_cycles_of_folders(self):
         self.none(rules.check_folder_cycles(SOURCES))
 
+    def test_rooms_include_only_those_below(self):
+        self.none(rules.check_rooms(SOURCES))
+
     def test_few_files_are_in_cycles_of_classes(self):
         self.none(rules.check_class_cycles(SOURCES))
 

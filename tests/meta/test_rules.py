@@ -136,12 +136,22 @@ class Rules(unittest.TestCase):
                      'define_domain("torch.data")\n'):
             self.assertEqual(1, len(complaints(hook, text)), text)
 
+    def test_rooms(self):
+        first, second = rules.ROOMS["analysis"][:2]
+        good = {f"src/analysis/{second}/b.c": f'#include "analysis/{first}/a.h"\n', f"src/analysis/{first}/a.h": "",
+                "src/view/x.c": ""}
+        self.assertEqual([], self.complaints(rules.check_rooms, good))
+        up = {f"src/analysis/{first}/a.c": f'#include "analysis/{second}/b.h"\n', f"src/analysis/{second}/b.h": ""}
+        for bad in (up, {"src/analysis/a.c": ""}, {"src/analysis/elsewhere/a.c": ""},
+                    {f"src/analysis/{first}/{number}.c": "" for number in range(41)}):
+            self.assertTrue(self.complaints(rules.check_rooms, bad), bad)
+
     def test_rule_limits(self):
         def files(code, fires="more than {MOST}", limits="SS_RULE_LIMIT(MOST, 7, COUNT, \"x\")"):
-            return {"src/analysis/rule_limits.def": limits + "\n",
-                    "src/analysis/rules.def": f'SS_RULE(a, "a", "head", "needs", "{fires}",\n'
+            return {"src/analysis/table/rule_limits.def": limits + "\n",
+                    "src/analysis/diagnosis/rules.def": f'SS_RULE(a, "a", "head", "needs", "{fires}",\n'
                                               '        "of 0 workers", "the fix of 12 things")\n',
-                    "src/analysis/rules_a.c": code, "src/analysis/hot_lines.c": "SS_LIMIT_MOST + 3"}
+                    "src/analysis/diagnosis/rules_a.c": code, "src/analysis/samples/hot_lines.c": "SS_LIMIT_MOST + 3"}
         good = "/* 3 */ ns > SS_LIMIT_MOST && x[0] + 100 * y1 > 1 && count / 2"
         self.assertEqual([], self.complaints(rules.check_rule_limits, files(good)))
         for bad in (files("ns > 3"), files("ns > 0.5"), files("ns / 4"), files("2 * ns"),
@@ -152,7 +162,7 @@ class Rules(unittest.TestCase):
             self.assertEqual(1, len(self.complaints(rules.check_rule_limits, bad)), bad)
 
     def test_rule_cases(self):
-        table = {"src/analysis/rules.def": 'SS_RULE(a, "a", 1)\nSS_RULE(\n    b_c, "b-c", 1)\n'}
+        table = {"src/analysis/diagnosis/rules.def": 'SS_RULE(a, "a", 1)\nSS_RULE(\n    b_c, "b-c", 1)\n'}
         cases = [f"rule_{rule}_{case}" for rule in ("a", "b_c")
                  for case in ("fires", "just_does_not_fire", "beside_a_larger_one")]
 
@@ -170,7 +180,7 @@ class Rules(unittest.TestCase):
                          self.complaints(rules.check_rule_cases, files(*cases, "rule_d_fires")))
 
     def test_table_cases(self):
-        table = {"src/analysis/tables.c":
+        table = {"src/analysis/tables/tables.c":
                  'const struct ss_table_kind ss_table_kinds[] = {\n    {.id = "gpu-work",\n'
                  '     .summary = "a, b",\n     .build = ss_build_a},\n    {.id = "op",\n'
                  '     .columns = "own",\n     .build = build_b},\n    {.id = NULL}};\n'}

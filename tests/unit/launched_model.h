@@ -20,8 +20,8 @@
 #ifndef SS_TESTS_LAUNCHED_MODEL_H
 #define SS_TESTS_LAUNCHED_MODEL_H
 
-#include "analysis/selection.h"
-#include "analysis/steps.h"
+#include "analysis/selection/selection.h"
+#include "analysis/steps/steps.h"
 #include "model_builder.h"
 
 enum { LAUNCHED_STEPS = 4, LAUNCHED_STEP_NS = 126, LAUNCHED_BEFORE_NS = 3, LAUNCHED_LOST_NS = 2 };

@@ -18,8 +18,8 @@
 #ifndef SS_TESTS_TIMED_DEVICE_H
 #define SS_TESTS_TIMED_DEVICE_H
 
-#include "analysis/selection.h"
-#include "analysis/steps.h"
+#include "analysis/selection/selection.h"
+#include "analysis/steps/steps.h"
 #include "model_builder.h"
 
 enum { TIMED_NONE = -1 }; /* no correlation */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../model_builder.h"
-#include "analysis/allocation_tables.h"
+#include "analysis/memory/allocation_tables.h"
 #include "model/domains.h"
 
 enum { GPU = 1 };

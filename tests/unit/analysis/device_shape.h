@@ -16,7 +16,7 @@
 #define SS_TESTS_DEVICE_SHAPE_H
 
 #include "../timed_device.h"
-#include "analysis/rules.h"
+#include "analysis/diagnosis/rules.h"
 #include "base/device_api.h"
 #include "base/shared_names.h"
 

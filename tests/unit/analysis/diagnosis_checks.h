@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/rules.h"
+#include "analysis/diagnosis/rules.h"
 
 /* The ids of all findings, the largest first: "a b c". */
 static inline void check_findings(const struct ss_diagnosis *diagnosis, const char *wanted)

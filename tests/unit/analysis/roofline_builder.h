@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../model_builder.h"
-#include "analysis/roofline.h"
+#include "analysis/roofline/roofline.h"
 
 /* One process on one device; autograd has a thread of its own. */
 struct made {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables that a row of the registry builds (analysis/tables.h), as a report does with the row's
- * defaults, and what their cells say. Include after cmocka.h. */
+/* The tables that a row of the registry builds (analysis/tables/tables.h), as a report does with
+ * the row's defaults, and what their cells say. Include after cmocka.h. */
 #ifndef SS_TESTS_TABLE_CHECKS_H
 #define SS_TESTS_TABLE_CHECKS_H
 
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/tables.h"
+#include "analysis/tables/tables.h"
 
 struct built_tables {
     struct ss_table tables[SS_TABLES_MOST];

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "../model_builder.h"
-#include "analysis/activities.h"
+#include "analysis/samples/activities.h"
 
 #define PYTHON "/usr/lib/python3.11/"
 #define PACKAGES "/opt/venv/lib/python3.11/site-packages/"

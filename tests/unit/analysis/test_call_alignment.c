@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/call_alignment.h"
+#include "analysis/table/call_alignment.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "../model_builder.h"
-#include "analysis/call_errors.h"
-#include "analysis/mean_error.h"
+#include "analysis/operators/call_errors.h"
+#include "analysis/table/mean_error.h"
 
 #define MS UINT64_C(1000000)
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../model_builder.h"
-#include "analysis/call_weights.h"
+#include "analysis/samples/call_weights.h"
 #include "base/strbuf.h"
 
 static void load(struct ss_model *model, const char *text)

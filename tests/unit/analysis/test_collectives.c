@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "../rank_builder.h"
-#include "analysis/blame.h"
-#include "analysis/collective_table.h"
+#include "analysis/ranks/blame.h"
+#include "analysis/ranks/collective_table.h"
 #include "table_checks.h"
 
 #define MS UINT64_C(1000000)

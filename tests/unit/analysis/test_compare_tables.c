@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/compare_tables.h"
+#include "analysis/diff/compare_tables.h"
 
 /* --- tables ----------------------------------------------------------------------------------- */
 

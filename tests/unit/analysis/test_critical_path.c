@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "../rank_builder.h"
-#include "analysis/critical_path.h"
-#include "analysis/rank_heat.h"
+#include "analysis/ranks/critical_path.h"
+#include "analysis/ranks/rank_heat.h"
 #include "table_checks.h"
 
 #define MS UINT64_C(1000000)

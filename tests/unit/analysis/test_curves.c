@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "../model_builder.h"
-#include "analysis/curves.h"
+#include "analysis/selection/curves.h"
 
 static void make(struct ss_model *model)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/device_busy.h"
+#include "analysis/devices/device_busy.h"
 
 #define WORK(begin, end, of)                                                                       \
     (struct ss_device_work)                                                                        \

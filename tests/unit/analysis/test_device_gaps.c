@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "../timed_device.h"
-#include "analysis/device_gaps.h"
+#include "analysis/devices/device_gaps.h"
 #include "base/alloc.h"
 
 #define US UINT64_C(1000)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/device_limits.h"
+#include "analysis/kernels/device_limits.h"
 
 static struct ss_block_limits limits;
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "../timed_device.h"
-#include "analysis/device_memory.h"
+#include "analysis/devices/device_memory.h"
 #include "base/device_api.h"
 #include "base/shared_names.h"
 

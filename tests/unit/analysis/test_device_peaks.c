@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/device_peaks.h"
+#include "analysis/kernels/device_peaks.h"
 
 static const uint64_t gib = UINT64_C(1) << 30;
 

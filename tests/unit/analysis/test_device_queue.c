@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "../timed_device.h"
-#include "analysis/device_queue.h"
+#include "analysis/devices/device_queue.h"
 
 static void check(const struct ss_device_queue *queue, uint64_t begin_ns, uint64_t end_ns,
                   uint64_t sum, uint64_t most)

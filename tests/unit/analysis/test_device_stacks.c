@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "../launched_model.h"
-#include "analysis/device_stacks.h"
+#include "analysis/kernels/device_stacks.h"
 #include "base/strbuf.h"
 
 enum { N = LAUNCHED_STEPS };

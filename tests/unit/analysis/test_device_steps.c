@@ -8,9 +8,9 @@
 #include <cmocka.h>
 
 #include "../timed_device.h"
-#include "analysis/device_steps.h"
-#include "analysis/rank_profiles.h"
-#include "analysis/stage_frontier.h"
+#include "analysis/devices/device_steps.h"
+#include "analysis/pipeline/stage_frontier.h"
+#include "analysis/ranks/rank_profiles.h"
 
 struct split {
     uint64_t compute, communication, copy, idle;

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "../timed_device.h"
-#include "analysis/device_waits.h"
+#include "analysis/devices/device_waits.h"
 
 #define US UINT64_C(1000)
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "../timed_device.h"
-#include "analysis/device_work.h"
+#include "analysis/launches/device_work.h"
 
 /* The begin of the call that launched a work; 0: none. */
 static uint64_t launched_at(const struct timed *timed, const struct ss_device_works *works,

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "../model_builder.h"
-#include "analysis/diff.h"
-#include "analysis/overview.h"
+#include "analysis/diff/diff.h"
+#include "analysis/tables/overview.h"
 #include "view/report.h"
 #include "view/sentence_text.h"
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/distribution.h"
+#include "analysis/table/distribution.h"
 
 static void test_nearest_rank(void **state)
 {

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "analysis/document.h"
-#include "analysis/hotspots.h"
+#include "analysis/report/document.h"
+#include "analysis/samples/hotspots.h"
 
 static void a_sentence_has_typed_parts_and_copies_its_texts(void **state)
 {

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "analysis/drift.h"
+#include "analysis/table/drift.h"
 
 enum { MOST = 2000 };
 

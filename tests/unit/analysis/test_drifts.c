@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "../rank_builder.h"
-#include "analysis/drifts.h"
+#include "analysis/ranks/drifts.h"
 #include "table_checks.h"
 #include "view/sentence_text.h"
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "../model_builder.h"
-#include "analysis/exposed_collectives.h"
-#include "analysis/report_parts.h"
+#include "analysis/ranks/exposed_collectives.h"
+#include "analysis/report/report_parts.h"
 
 #define MS UINT64_C(1000000)
 

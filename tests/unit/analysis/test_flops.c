@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "../model_builder.h"
-#include "analysis/flops.h"
+#include "analysis/operators/flops.h"
 #include "table_checks.h"
 
 /* One process, whose autograd has a thread of its own. */

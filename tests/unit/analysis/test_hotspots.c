@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/hotspots.h"
-#include "analysis/leaf.h"
-#include "analysis/uncertainty.h"
+#include "analysis/samples/hotspots.h"
+#include "analysis/samples/leaf.h"
+#include "analysis/table/uncertainty.h"
 
 static void load(struct ss_model *model, const char *text, bool keep_lines)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/jobs.h"
+#include "analysis/selection/jobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "../launched_model.h"
-#include "analysis/kernel_lines.h"
+#include "analysis/kernels/kernel_lines.h"
 
 enum {
     N = LAUNCHED_STEPS,

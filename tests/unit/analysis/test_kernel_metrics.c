@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/kernel_metrics.h"
+#include "analysis/kernels/kernel_metrics.h"
 #include "model/importer.h"
 #include "table_checks.h"
 

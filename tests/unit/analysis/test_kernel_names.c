@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/kernel_names.h"
+#include "analysis/kernels/kernel_names.h"
 
 static const struct {
     const char *name, *base, *brief;

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "../model_builder.h"
-#include "analysis/late_rank.h"
+#include "analysis/ranks/late_rank.h"
 
 #define MS UINT64_C(1000000)
 

@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 #include "../launched_model.h"
-#include "analysis/forward_operators.h"
-#include "analysis/launch_places.h"
-#include "analysis/modules.h"
-#include "analysis/operators.h"
+#include "analysis/calls/forward_operators.h"
+#include "analysis/kernels/launch_places.h"
+#include "analysis/operators/modules.h"
+#include "analysis/operators/operators.h"
 
 enum { ALL_NS = LAUNCHED_STEPS * LAUNCHED_STEP_NS + LAUNCHED_BEFORE_NS + LAUNCHED_LOST_NS };
 

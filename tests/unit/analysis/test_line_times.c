@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../model_builder.h"
-#include "analysis/line_times.h"
+#include "analysis/samples/line_times.h"
 #include "table_checks.h"
 
 /* Line 1 … of the only file. */

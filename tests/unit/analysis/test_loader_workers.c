@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../model_builder.h"
-#include "analysis/loader_workers.h"
+#include "analysis/loading/loader_workers.h"
 #include "table_checks.h"
 
 #define MS UINT64_C(1000000)

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "../model_builder.h"
-#include "analysis/lock_holder.h"
+#include "analysis/samples/lock_holder.h"
 
 /* train.py, from line 1 on. */
 static const char *const program[] = {

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "../timed_device.h"
-#include "analysis/lost_kernels.h"
+#include "analysis/launches/lost_kernels.h"
 
 /* Kernels at 150, 550 and 950 have launches at 100, 500 and 900; those at 300 and 320 have none,
  * nor has the last one, at 1000. */

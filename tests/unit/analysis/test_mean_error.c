@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "../../random.h"
-#include "analysis/mean_error.h"
+#include "analysis/table/mean_error.h"
 
 static void quantiles_are_those_of_student(void **state)
 {

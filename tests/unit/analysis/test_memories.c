@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "../model_builder.h"
-#include "analysis/memories.h"
+#include "analysis/memory/memories.h"
 #include "table_checks.h"
 
 /* A training in memory. Each step takes 1000 ns: data, forward, backward and optimizer 200 each,

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "../rank_builder.h"
-#include "analysis/collective_table.h"
-#include "analysis/messages.h"
+#include "analysis/pipeline/messages.h"
+#include "analysis/ranks/collective_table.h"
 
 struct made {
     struct ss_model model;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/operator_arguments.h"
+#include "analysis/operators/operator_arguments.h"
 
 static bool take(struct ss_operator_arguments *arguments, const char *shapes, const char *types,
                  const char *values)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/operator_work.h"
+#include "analysis/operators/operator_work.h"
 
 #define F "\"float\""
 #define H "\"c10::Half\""

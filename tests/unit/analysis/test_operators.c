@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "../model_builder.h"
-#include "analysis/modules.h"
-#include "analysis/operators.h"
-#include "analysis/ranges.h"
+#include "analysis/operators/modules.h"
+#include "analysis/operators/operators.h"
+#include "analysis/steps/ranges.h"
 #include "base/shared_names.h"
 
 /* A training in memory: one process, its main thread and one of autograd. */

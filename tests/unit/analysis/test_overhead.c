@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "../trace/sample_recording.h"
-#include "analysis/overhead.h"
+#include "analysis/samples/overhead.h"
 #include "trace/writer_tracks.h"
 
 #define START RECORDING_START

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "../model_builder.h"
-#include "analysis/owner_cells.h"
+#include "analysis/table/owner_cells.h"
 
 static void check_text(struct ss_cell cell, const char *expected)
 {

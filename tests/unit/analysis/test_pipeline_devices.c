@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "../rank_builder.h"
-#include "analysis/pipelines.h"
+#include "analysis/pipeline/pipelines.h"
 
 #define MS UINT64_C(1000000)
 #define US UINT64_C(1000)

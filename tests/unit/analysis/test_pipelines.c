@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "../pipeline_builder.h"
-#include "analysis/pipelines.h"
+#include "analysis/pipeline/pipelines.h"
 #include "table_checks.h"
 
 enum { FORWARD = 4, BACKWARD = 8 };

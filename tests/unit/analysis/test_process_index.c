@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/steps.h"
+#include "analysis/steps/steps.h"
 
 struct made {
     struct ss_model model;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../model_builder.h"
-#include "analysis/programs.h"
+#include "analysis/selection/programs.h"
 
 struct world {
     struct ss_model model;

@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "../trace/sample_recording.h"
-#include "analysis/counters.h"
-#include "analysis/distribution.h"
-#include "analysis/range_rows.h"
-#include "analysis/ranges.h"
+#include "analysis/samples/counters.h"
+#include "analysis/steps/range_rows.h"
+#include "analysis/steps/ranges.h"
+#include "analysis/table/distribution.h"
 #include "model/model.h"
 #include "table_checks.h"
 #include "trace/writer_tracks.h"

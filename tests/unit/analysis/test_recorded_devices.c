@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "../model_builder.h"
-#include "analysis/recorded_devices.h"
+#include "analysis/launches/recorded_devices.h"
 #include "base/shared_names.h"
 
 static void only_steps_in_a_window_count(void **state)

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "analysis/rule_limits.h"
-#include "analysis/rules.h"
+#include "analysis/diagnosis/rules.h"
+#include "analysis/table/rule_limits.h"
 
 static void assert_text(const char *template, const char *expected)
 {

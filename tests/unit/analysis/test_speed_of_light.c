@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "analysis/kernel_occupancy.h"
-#include "analysis/speed_of_light.h"
+#include "analysis/kernels/kernel_occupancy.h"
+#include "analysis/kernels/speed_of_light.h"
 #include "model/importer.h"
 #include "table_checks.h"
 

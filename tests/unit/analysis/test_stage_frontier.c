@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "../rank_builder.h"
-#include "analysis/stage_frontier.h"
+#include "analysis/pipeline/stage_frontier.h"
 #include "table_checks.h"
 
 #define MS UINT64_C(1000000)

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "../model_builder.h"
-#include "analysis/step_points.h"
-#include "analysis/step_timeline.h"
+#include "analysis/steps/step_points.h"
+#include "analysis/steps/step_timeline.h"
 
 enum { STEP_NS = 1000, GAP_NS = 10 };
 

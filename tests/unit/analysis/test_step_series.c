@@ -9,8 +9,8 @@
 #include <math.h>
 
 #include "../model_builder.h"
-#include "analysis/mean_error.h"
-#include "analysis/step_series.h"
+#include "analysis/steps/step_series.h"
+#include "analysis/table/mean_error.h"
 
 #define MS UINT64_C(1000000)
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../model_builder.h"
-#include "analysis/steps.h"
+#include "analysis/steps/steps.h"
 #include "base/shared_names.h"
 
 #define MS UINT64_C(1000000)

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "analysis/overview.h"
-#include "analysis/tables.h"
+#include "analysis/tables/overview.h"
+#include "analysis/tables/tables.h"
 
 static void every_row_is_complete_and_found_by_its_id(void **state)
 {

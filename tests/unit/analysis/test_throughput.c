@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "../model_builder.h"
-#include "analysis/throughput.h"
+#include "analysis/steps/throughput.h"
 
 #define MS UINT64_C(1000000)
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "../model_builder.h"
-#include "analysis/rule_parts.h"
+#include "analysis/diagnosis/rule_parts.h"
 
 #define MS UINT64_C(1000000)
 #define STEP_NS (100 * MS)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../model_builder.h"
-#include "analysis/rules.h"
+#include "analysis/diagnosis/rules.h"
 #include "training_shape.h"
 
 struct made {

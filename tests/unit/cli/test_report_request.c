@@ -2,8 +2,8 @@
 /* What the options of `report` ask for, and what they may not ask for together. */
 #include "cli/report_request.h"
 
-#include "analysis/hotspots.h"
-#include "analysis/overview.h"
+#include "analysis/samples/hotspots.h"
+#include "analysis/tables/overview.h"
 #include "command_line.h"
 
 static struct ss_arguments arguments;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/allocations.h"
+#include "analysis/memory/allocations.h"
 #include "model/domains.h"
 
 #include <setjmp.h>

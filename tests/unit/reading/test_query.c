@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/overview.h"
+#include "analysis/tables/overview.h"
 #include "reading/query.h"
 
 static struct ss_query_plan planned(struct ss_query query)

@@ -227,8 +227,8 @@ static void a_thinned_step_is_in_sums(void **state)
     end(&fixture);
 }
 
-/* Sums count as analysis/calls.h does: self times, recursion, and a call with its only inner call
- * of the same name. */
+/* Sums count as analysis/calls/calls.h does: self times, recursion, and a call with its only inner
+ * call of the same name. */
 static void sums_count_nested_calls(void **state)
 {
     (void)state;

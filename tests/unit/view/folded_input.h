@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "analysis/selection.h"
+#include "analysis/selection/selection.h"
 #include "model/model.h"
 
 struct folded_input {

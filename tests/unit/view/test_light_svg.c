@@ -6,8 +6,8 @@
 /* cmocka wants the four above first */
 #include <cmocka.h>
 
-#include "analysis/kernel_occupancy.h"
-#include "analysis/speed_of_light.h"
+#include "analysis/kernels/kernel_occupancy.h"
+#include "analysis/kernels/speed_of_light.h"
 #include "svg_text.h"
 #include "view/light_svg.h"
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/overview.h"
-#include "analysis/report.h"
+#include "analysis/report/report.h"
+#include "analysis/tables/overview.h"
 #include "view/report.h"
 #include "view/sentence_text.h"
 #include "view/text_cell.h"

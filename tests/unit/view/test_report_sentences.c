@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "../analysis/training_builder.h"
-#include "analysis/overview.h"
-#include "analysis/report.h"
+#include "analysis/report/report.h"
+#include "analysis/tables/overview.h"
 #include "view/report.h"
 
 /* Whether the report on the model has the text. */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/roofline.h"
+#include "analysis/roofline/roofline.h"
 #include "base/alloc.h"
 #include "view/roofline_svg.h"
 

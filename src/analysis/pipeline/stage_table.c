@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/pipeline/stage_frontier.h"
+#include "analysis/selection/program_facts.h"
+#include "analysis/table/rule_limits.h"
+#include "base/shared_names.h"
+
+static const struct ss_column columns[SS_STAGE_COLUMNS] = {
+    [SS_STAGE_NAME] = {.key = "stage", .comparison = SS_COMPARES_KEY},
+    [SS_STAGE_BEHIND] = {.key = "behind", .comparison = SS_COMPARES_KEY},
+    [SS_STAGE_PERCENT] = {.key = "exposed_percent", .unit = "percent"},
+    [SS_STAGE_STEP] = {.key = "exposed_step_ns",
+                       .unit = "ns",
+                       .comparison = SS_COMPARES_STEP,
+                       .leads = true},
+    [SS_STAGE_MEDIAN] = {.key = "median_rank_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
+    [SS_STAGE_DELAY] = {.key = "delay_step_ns", .unit = "ns", .comparison = SS_COMPARES_STEP},
+    [SS_STAGE_RANK] = {.key = "rank"},
+    [SS_STAGE_RANK_PERCENT] = {.key = "rank_percent", .unit = "percent"},
+    [SS_STAGE_RANK_STEPS] = {.key = "rank_steps", .unit = "steps"},
+};
+
+struct ss_strview ss_stage_text(const struct ss_stage *stage, const struct ss_model *model,
+                                const struct ss_step_summary *training)
+{
+    static const char *const texts[] = {
+        [SS_STAGE_OTHER] = "other", [SS_STAGE_COMMUNICATION] = ss_phase_communication,
+        [SS_STAGE_IDLE] = "idle",   [SS_STAGE_COMPUTE] = "compute",
+        [SS_STAGE_COPY] = "copies", [SS_STAGE_EXPOSED] = ss_phase_communication};
+    return stage->kind == SS_STAGE_PHASE
+               ? ss_step_phase_text(model, &training->phases.data[stage->phase])
+               : ss_strview_of(texts[stage->kind]);
+}
+
+static bool is_behind_phase(const struct ss_stage *stage, const struct ss_step_summary *training)
+{
+    return stage->kind != SS_STAGE_PHASE && stage->phase + 1 < training->phases.count;
+}
+
+static void put_row(const struct ss_stage_frontier *frontier, const struct ss_stage *stage,
+                    const struct ss_model *model, const struct ss_step_summary *training,
+                    struct ss_cell *cells)
+{
+    uint64_t steps = frontier->steps;
+    cells[SS_STAGE_NAME] = ss_cell_text(ss_stage_text(stage, model, training));
+    if (is_behind_phase(stage, training)) {
+        cells[SS_STAGE_BEHIND] =
+            ss_cell_text(ss_step_phase_text(model, &training->phases.data[stage->phase]));
+    }
+    cells[SS_STAGE_PERCENT] =
+        ss_cell_real(100 * (double)stage->exposed_ns / (double)frontier->total_ns);
+    cells[SS_STAGE_STEP] = ss_cell_integer((int64_t)(stage->exposed_ns / steps));
+    cells[SS_STAGE_MEDIAN] = ss_cell_integer((int64_t)(stage->median_ns / steps));
+    cells[SS_STAGE_DELAY] = ss_cell_integer((int64_t)(stage->delay_ns / steps));
+    if (stage->delay_ns > 0) {
+        int64_t rank = ss_rank_of(model, frontier->ranks.data[stage->rank]);
+        if (rank >= 0) {
+            cells[SS_STAGE_RANK] = ss_cell_integer(rank);
+        }
+        cells[SS_STAGE_RANK_PERCENT] =
+            ss_cell_real(100 * (double)stage->rank_ns / (double)stage->delay_ns);
+        cells[SS_STAGE_RANK_STEPS] = ss_cell_integer((int64_t)stage->rank_steps);
+    }
+}
+
+static void add_rank(const struct ss_stage_frontier *frontier, size_t at,
+                     const struct ss_model *model, struct ss_sentence *out)
+{
+    uint32_t process = frontier->ranks.data[at];
+    int64_t rank = ss_rank_of(model, process);
+    ss_sentence_add(out, rank >= 0 ? "rank " : "process ");
+    ss_sentence_add_number(out, rank >= 0 ? rank : model->processes.data[process].pid);
+}
+
+/* Where a heavier tool should be pointed at; or that there is no such place. */
+static void add_worst(const struct ss_stage_frontier *frontier, const struct ss_model *model,
+                      const struct ss_step_summary *training, struct ss_table *table)
+{
+    struct ss_sentence *out = ss_table_add_note(table, SS_NOTE_FACT);
+    const struct ss_stage *worst =
+        frontier->worst < frontier->rows.count ? &frontier->rows.data[frontier->worst] : NULL;
+    if (worst == NULL || 100 * worst->rank_ns < SS_LIMIT_FINDING_PERCENT * frontier->total_ns) {
+        ss_sentence_add(out, "in no stage does one rank fall behind by ");
+        ss_sentence_add_percent(out, SS_LIMIT_FINDING_PERCENT, 0);
+        ss_sentence_add(out, " of a step, and by more than chance explains");
+        return;
+    }
+    ss_sentence_add(out, "most delay of one rank arises in ");
+    ss_sentence_add_name(out, ss_stage_text(worst, model, training));
+    if (is_behind_phase(worst, training)) {
+        ss_sentence_add(out, " behind ");
+        ss_sentence_add_name(out, ss_step_phase_text(model, &training->phases.data[worst->phase]));
+    }
+    ss_sentence_add(out, ": ");
+    add_rank(frontier, worst->rank, model, out);
+    ss_sentence_add(out, ", ");
+    ss_sentence_add_duration(out, worst->rank_ns / frontier->steps);
+    ss_sentence_add(out, " of a step of ");
+    ss_sentence_add_duration(out, frontier->total_ns / frontier->steps);
+    if (2 * worst->rank_ns < worst->delay_ns) {
+        ss_sentence_add(out, "; most of the delay there comes from other ranks, and varies");
+    }
+}
+
+static void add_notes(const struct ss_stage_frontier *frontier, const struct ss_model *model,
+                      const struct ss_step_summary *training, struct ss_table *table)
+{
+    if (frontier->ranks.count > 1) {
+        add_worst(frontier, model, training, table);
+    }
+    struct ss_sentence *out = ss_table_add_note(table, SS_NOTE_ASIDE);
+    ss_sentence_add(out, "exposed: what a stage adds to the time of the rank that is furthest "
+                         "behind; all add up to ");
+    ss_sentence_add_duration(out, frontier->total_ns / frontier->steps);
+    ss_sentence_add(out, ", the mean of the longest of each of ");
+    ss_sentence_add_count(out, frontier->steps);
+    ss_sentence_add(out, " step");
+    ss_sentence_add_plural(out, frontier->steps);
+    ss_sentence_add(out, ". Delay: how much further from the median rank. Each rank counts by its "
+                         "own clock, from the start of its step: no clocks are compared");
+    if (frontier->skipped > 0) {
+        out = ss_table_add_note(table, SS_NOTE_ASIDE);
+        ss_sentence_add_count(out, frontier->skipped);
+        ss_sentence_add(out, frontier->skipped == 1 ? " step is" : " steps are");
+        ss_sentence_add(out, " left out: not all ranks have it as a whole steady-state step");
+    }
+}
+
+void ss_stage_table(const struct ss_selection *selection, const struct ss_step_summary *training,
+                    struct ss_table *table)
+{
+    struct ss_device_summary devices;
+    struct ss_stage_frontier frontier;
+    *table = (struct ss_table){.name = "stage",
+                               .title = "Exposed time by stage of a step, over the ranks",
+                               .empty_text = "no step that all ranks have as a whole",
+                               .columns = columns,
+                               .column_count = SS_STAGE_COLUMNS};
+    ss_device_summary_init(&devices, selection, training);
+    ss_stage_frontier_init(&frontier, selection, &devices, training);
+    for (size_t i = 0; i < frontier.rows.count && frontier.steps > 0; i++) {
+        put_row(&frontier, &frontier.rows.data[i], selection->model, training,
+                ss_table_add_row(table));
+    }
+    if (table->row_count > 0) {
+        add_notes(&frontier, selection->model, training, table);
+    }
+    ss_stage_frontier_fini(&frontier);
+    ss_device_summary_fini(&devices);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/ranks/rank_heat.h"
+
+#include <stdlib.h>
+
+#include "analysis/table/distribution.h"
+#include "base/alloc.h"
+#include "base/shared_names.h"
+
+static int compare_numbers(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static bool is_whole(const struct ss_step *step)
+{
+    return step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
+}
+
+static void find_steps(struct ss_rank_heat *heat, const struct ss_step_summary *training)
+{
+    heat->step_numbers = ss_alloc_zero(training->steps.count + 1, sizeof *heat->step_numbers);
+    for (size_t i = 0; i < training->steps.count; i++) {
+        if (is_whole(&training->steps.data[i])) {
+            heat->step_numbers[heat->steps++] = training->steps.data[i].number;
+        }
+    }
+    qsort(heat->step_numbers, heat->steps, sizeof *heat->step_numbers, compare_numbers);
+    size_t last = 0;
+    for (size_t i = 1; i < heat->steps; i++) {
+        if (heat->step_numbers[i] != heat->step_numbers[last]) {
+            heat->step_numbers[++last] = heat->step_numbers[i];
+        }
+    }
+    heat->steps = heat->steps > 0 ? last + 1 : 0;
+}
+
+static size_t column_of(const struct ss_rank_heat *heat, int64_t number)
+{
+    const int64_t *found = bsearch(&number, heat->step_numbers, heat->steps,
+                                   sizeof *heat->step_numbers, compare_numbers);
+    return (size_t)(found - heat->step_numbers);
+}
+
+static size_t communication_of(const struct ss_model *model, const struct ss_step_summary *training)
+{
+    size_t at = 0;
+    while (at < training->phases.count &&
+           !ss_strview_equal(ss_step_phase_text(model, &training->phases.data[at]),
+                             ss_strview_of(ss_phase_communication))) {
+        at++;
+    }
+    return at;
+}
+
+/* By step: exposed communication on devices, or else in the phase. */
+static uint64_t *find_waits(const struct ss_device_summary *devices, const struct ss_model *model,
+                            const struct ss_step_summary *training)
+{
+    uint64_t *waits = ss_alloc_zero(training->steps.count + 1, sizeof *waits);
+    size_t phases = training->phases.count, communication = communication_of(model, training);
+    if (devices != NULL && devices->steps.count > 0) {
+        for (size_t i = 0; i < devices->steps.count; i++) {
+            const struct ss_device_step *on = &devices->steps.data[i];
+            uint64_t ns = on->times.class_ns[SS_WORK_COMMUNICATION];
+            waits[on->step] = ns > waits[on->step] ? ns : waits[on->step];
+        }
+        return waits;
+    }
+    for (size_t i = 0; i < training->steps.count && communication < phases; i++) {
+        waits[i] = training->phase_ns[i * phases + communication];
+    }
+    return waits;
+}
+
+static void fill(struct ss_rank_heat *heat, const struct ss_rank_profiles *profiles,
+                 const struct ss_model *model, const struct ss_step_summary *training,
+                 const uint64_t *waits)
+{
+    size_t *rows = ss_alloc_zero(model->processes.count, sizeof *rows); /* by process */
+    for (size_t row = 0; row < heat->ranks; row++) {
+        heat->rank_numbers[row] = profiles->rows.data[row].rank;
+        rows[profiles->rows.data[row].process] = row;
+    }
+    for (size_t i = 0; i < training->steps.count; i++) {
+        const struct ss_step *step = &training->steps.data[i];
+        if (is_whole(step)) {
+            uint64_t length_ns = step->end_ns - step->begin_ns;
+            uint64_t own_ns = length_ns > waits[i] ? length_ns - waits[i] : 0;
+            size_t at = rows[step->process] * heat->steps + column_of(heat, step->number);
+            heat->own_ns[at] = (double)own_ns;
+        }
+    }
+    ss_free(rows);
+}
+
+static void find_range(struct ss_rank_heat *heat)
+{
+    struct ss_vec_of(uint64_t) values = {0};
+    for (size_t i = 0; i < heat->ranks * heat->steps; i++) {
+        if (heat->own_ns[i] >= 0) {
+            ss_vec_push(&values, (uint64_t)heat->own_ns[i]);
+        }
+    }
+    if (values.count > 0) {
+        ss_sort_u64(values.data, values.count);
+        heat->low_ns = (double)ss_percentile_u64(values.data, values.count, 5);
+        heat->high_ns = (double)ss_percentile_u64(values.data, values.count, 95);
+    }
+    ss_vec_fini(&values);
+}
+
+void ss_rank_heat_init(struct ss_rank_heat *heat, const struct ss_rank_profiles *profiles,
+                       const struct ss_device_summary *devices, const struct ss_model *model,
+                       const struct ss_step_summary *training)
+{
+    *heat = (struct ss_rank_heat){.ranks = profiles->rows.count};
+    find_steps(heat, training);
+    heat->rank_numbers = ss_alloc_zero(heat->ranks + 1, sizeof *heat->rank_numbers);
+    heat->own_ns = ss_alloc_zero(heat->ranks * heat->steps + 1, sizeof *heat->own_ns);
+    for (size_t i = 0; i < heat->ranks * heat->steps; i++) {
+        heat->own_ns[i] = -1;
+    }
+    uint64_t *waits = find_waits(devices, model, training);
+    fill(heat, profiles, model, training, waits);
+    find_range(heat);
+    ss_free(waits);
+}
+
+void ss_rank_heat_fini(struct ss_rank_heat *heat)
+{
+    ss_free(heat->rank_numbers);
+    ss_free(heat->step_numbers);
+    ss_free(heat->own_ns);
+    *heat = (struct ss_rank_heat){0};
+}
+
+double ss_rank_heat_share(double low_ns, double high_ns, double own_ns)
+{
+    if (high_ns <= low_ns) {
+        return 0;
+    }
+    double share = (own_ns - low_ns) / (high_ns - low_ns);
+    return share < 0 ? 0 : share > 1 ? 1 : share;
+}
