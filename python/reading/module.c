@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reading.h"
 
-#include "analysis/tables.h"
+#include "analysis/tables/tables.h"
 #include "arrow/rows.h"
 
 PyObject *ss_reading_object_new(PyTypeObject *type)

@@ -12,7 +12,7 @@
 #include <Python.h>
 #include <stdbool.h>
 
-#include "analysis/document.h"
+#include "analysis/report/document.h"
 #include "arrow/columns.h"
 #include "base/error.h"
 

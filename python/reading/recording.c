@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/table_figures.h"
+#include "analysis/table/table_figures.h"
 #include "arrow/cells.h"
 #include "base/alloc.h"
 #include "reading.h"

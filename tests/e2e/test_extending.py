@@ -36,7 +36,7 @@ size_t ss_thread_names_build(const struct ss_table_input *input, struct ss_table
 """
 
 TABLE_SOURCE = """/* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/thread_name.h"
+#include "analysis/tables/thread_name.h"
 
 enum { NAME, THREADS, SAMPLES, PERCENT, COLUMNS };
 
@@ -332,8 +332,9 @@ def extended(stepscope, source_dir, tmp_path_factory):
     overlay = Overlay(source_dir, build, tmp_path_factory.mktemp("extended"))
     overlay.add(
         "a table of the report",
-        {f"src/analysis/{NEW_TABLE}.h": TABLE_HEADER, f"src/analysis/{NEW_TABLE}.c": TABLE_SOURCE},
-        [("src/analysis/tables/tables.c", r'^#include "analysis/steps/ranges.h"', f'#include "analysis/{NEW_TABLE}.h"\n'),
+        {f"src/analysis/tables/{NEW_TABLE}.h": TABLE_HEADER,
+         f"src/analysis/tables/{NEW_TABLE}.c": TABLE_SOURCE},
+        [("src/analysis/tables/tables.c", r'^#include "analysis/steps/ranges.h"', f'#include "analysis/tables/{NEW_TABLE}.h"\n'),
          ("src/analysis/tables/tables.c", r"^    \{\.id = NULL\}", TABLE_ROW)])
     overlay.add(
         "an output format",
@@ -356,7 +357,7 @@ def extended(stepscope, source_dir, tmp_path_factory):
 @pytest.mark.parametrize("folder", ["analysis", "view", "source"])
 def test_the_build_finds_new_files_itself(extended, source_dir, folder):
     """No file of the build names the sources of the folder, and the build compiles each."""
-    sources = set((source_dir / "src" / folder).glob("*.c"))
+    sources = set((source_dir / "src" / folder).rglob("*.c"))
     assert sources and sources <= set(extended[1].compilers)
     written = "".join(path.read_text() for path in (
         source_dir / "CMakeLists.txt", *(source_dir / "cmake").glob("*.cmake")))
