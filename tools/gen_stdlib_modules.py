@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes src/model/stdlib_modules.inc: the top-level names of CPython's standard library.
+"""Writes src/model/core/stdlib_modules.inc: the top-level names of CPython's standard library.
 
-usage: gen_stdlib_modules.py PYTHON... > src/model/stdlib_modules.inc
+usage: gen_stdlib_modules.py PYTHON... > src/model/core/stdlib_modules.inc
 
 Each PYTHON is an interpreter; the table is the union over all. A package ends in "/", so that a
 user's test.py or profile.py is only taken for the library where the library has such a file.

@@ -13,7 +13,7 @@
 
 #include "analysis/selection/selection.h"
 #include "arrow/columns.h"
-#include "model/model.h"
+#include "model/core/model.h"
 
 struct ss_row_kind {
     const char *id, *summary;

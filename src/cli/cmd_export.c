@@ -15,7 +15,7 @@
 #include "cli/model_trace.h"
 #include "cli/reading.h"
 #include "cli/recordings.h"
-#include "model/importer.h"
+#include "model/files/importer.h"
 #include "trace/rewrite.h"
 #include "view/sink.h"
 

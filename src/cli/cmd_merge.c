@@ -15,7 +15,7 @@
 #include "cli/merge_inputs.h"
 #include "cli/merge_pack.h"
 #include "cli/reading.h"
-#include "model/merge_json.h"
+#include "model/merge/merge_json.h"
 #include "trace/merge.h"
 #include "view/sink.h"
 

@@ -10,7 +10,7 @@
 #include "base/terminal.h"
 #include "base/utf8.h"
 #include "cli/info_text_inside.h"
-#include "model/importer.h"
+#include "model/files/importer.h"
 #include "view/text_table.h"
 
 enum { KEY_WIDTH = 18, SHOWN_FILES = 32 };

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "cli/info_views.h"
-#include "model/model.h"
+#include "model/core/model.h"
 
 /* Whether the path is a folder, or a file that another row of the importers loads. */
 bool ss_info_is_of_model(const char *path);

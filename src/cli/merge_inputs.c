@@ -10,9 +10,9 @@
 
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "model/importer.h"
-#include "model/run_archive.h"
-#include "model/run_input.h"
+#include "model/files/importer.h"
+#include "model/files/run_archive.h"
+#include "model/files/run_input.h"
 
 enum { MOST_PATH_BYTES = 65536, MOST_MANIFEST_BYTES = 65536, MOST_NAMED_SKIPS = 20 };
 

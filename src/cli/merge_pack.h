@@ -8,7 +8,7 @@
 #define SS_CLI_MERGE_PACK_H
 
 #include "cli/merge_inputs.h"
-#include "model/clock_parts.h"
+#include "model/clock/clock_parts.h"
 
 struct ss_merge_packed {
     uint64_t bytes;

@@ -7,7 +7,7 @@
 #define SS_CLI_MODEL_TRACE_H
 
 #include "base/error.h"
-#include "model/model.h"
+#include "model/core/model.h"
 
 /* For Perfetto before v58, as ss_trace_export_compat. `model` was loaded with its samples; `path`
  * is replaced. SS_E_EMPTY: it has neither samples nor events with times. */

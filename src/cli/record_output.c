@@ -19,7 +19,7 @@
 #include "cli/record_outliving.h"
 #include "cli/record_output_convert.h"
 #include "cli/record_problems.h"
-#include "model/model.h"
+#include "model/core/model.h"
 #include "record/naming.h"
 #include "record/ranks.h"
 #include "view/sink.h"

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "cli/record_output_options.h"
-#include "model/model.h"
+#include "model/core/model.h"
 
 /* Whether the format needs every sample with its time, not only the totals. */
 bool ss_record_convert_wants_samples(const struct ss_record_output *output);

@@ -4,7 +4,7 @@
 #define SS_CLI_RECORD_PROBLEMS_H
 
 #include "cli/record_output_options.h"
-#include "model/model.h"
+#include "model/core/model.h"
 
 void ss_record_problem(const char *format, ...) SS_PRINTF(1, 2);
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "cli/formats.h"
-#include "model/importer.h"
+#include "model/files/importer.h"
 
 /* The latest file wins; at equal times, the last name: names end in a time of day. */
 struct newest {

@@ -6,7 +6,7 @@
 #include "analysis/report/document.h"
 #include "base/strbuf.h"
 #include "cli/command.h"
-#include "model/model.h"
+#include "model/core/model.h"
 
 enum { SS_REPORT_NEXT_MOST = 5 };
 

@@ -27,7 +27,7 @@ struct ss_opened_report {
 };
 
 /* Reads nothing yet. Paths are copied. `max_memory_bytes`: inputs that need more are refused; 0:
- * the limits of the formats (model/input_budget.h). */
+ * the limits of the formats (model/files/input_budget.h). */
 struct ss_opened *ss_opened_new(const char *const *paths, size_t count, uint64_t max_memory_bytes);
 void ss_opened_free(struct ss_opened *opened);
 /* The caller ends the report with ss_opened_report_fini. */

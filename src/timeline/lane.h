@@ -8,7 +8,7 @@
 #ifndef SS_TIMELINE_LANE_H
 #define SS_TIMELINE_LANE_H
 
-#include "model/model.h"
+#include "model/core/model.h"
 
 struct ss_lane {
     const struct ss_model_range *ranges; /* borrowed */

@@ -6,7 +6,7 @@
 #ifndef SS_TIMELINE_SERIES_H
 #define SS_TIMELINE_SERIES_H
 
-#include "model/model.h"
+#include "model/core/model.h"
 
 struct ss_series_extremes {
     double low, high;

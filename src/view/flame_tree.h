@@ -13,7 +13,7 @@
 #include "analysis/selection/selection.h"
 #include "base/intern.h"
 #include "base/vec.h"
-#include "model/model.h"
+#include "model/core/model.h"
 #include "view/frame_text.h"
 
 enum ss_flame_kind {

@@ -11,7 +11,7 @@
 
 #include "base/strbuf.h"
 #include "base/strview.h"
-#include "model/model.h"
+#include "model/core/model.h"
 
 /* Zero is py-spy's default: one frame per line of code, short file names. */
 struct ss_frame_style {

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/shared_names.h"
-#include "model/domains.h"
+#include "model/core/domains.h"
 #include "view/kineto_inside.h"
 
 /* Of tracks; MIXED: names decide. */

@@ -6,7 +6,7 @@
 #include "analysis/steps/ranges.h"
 #include "base/alloc.h"
 #include "base/intern.h"
-#include "model/domains.h"
+#include "model/core/domains.h"
 #include "view/kineto_inside.h"
 
 /* Above the ids of Linux, 4,194,304. */

@@ -14,7 +14,7 @@
 #include "base/launchers.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "model/part_wire.h"
+#include "model/load/part_wire.h"
 #include "platform/runtime_library.h"
 #include "workers/choice.h"
 #include "workers/plugin.h"

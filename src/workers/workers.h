@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Processes that one launcher started with the same command, such as `mpiexec -n 8 stepscope report
- * RUN`: the first does the work, and the others load files for it (model/load_parts.h). They talk
- * through a plug-in (plugin.h). Where there is none for the launcher, or the launcher joins them
- * with no MPI, the first works alone, and says why. One owner, one thread.
+ * RUN`: the first does the work, and the others load files for it (model/load/load_parts.h). They
+ * talk through a plug-in (plugin.h). Where there is none for the launcher, or the launcher joins
+ * them with no MPI, the first works alone, and says why. One owner, one thread.
  */
 #ifndef SS_WORKERS_WORKERS_H
 #define SS_WORKERS_WORKERS_H
 
 #include "base/error.h"
-#include "model/load_parts.h"
+#include "model/load/load_parts.h"
 
 enum ss_workers_role {
     SS_WORKERS_ALONE, /* no launcher, or without a plug-in */

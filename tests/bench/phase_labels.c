@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/model.h"
+#include "model/core/model.h"
 
 static const char within[] = "in_";
 

@@ -16,7 +16,7 @@
 
 #include "../random.h"
 #include "base/clock.h"
-#include "model/model.h"
+#include "model/core/model.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 #include "trace/writer_entities.h"

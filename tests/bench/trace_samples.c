@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "model/model.h"
+#include "model/core/model.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 #include "trace/writer_entities.h"

@@ -11,7 +11,7 @@
 #include "analysis/kernels/kernel_lines.h"
 #include "analysis/report/report.h"
 #include "analysis/tables/overview.h"
-#include "model/importer.h"
+#include "model/files/importer.h"
 #include "view/report.h"
 #include "view/text_cell.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/clock_pings.h"
+#include "model/clock/clock_pings.h"
 #include "source/clock_ping.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -10,7 +10,7 @@
 
 #include "analysis/selection/programs.h"
 #include "base/alloc.h"
-#include "model/importer.h"
+#include "model/files/importer.h"
 #include "view/kineto.h"
 
 enum { MAX_OUTPUT_BYTES = 64 << 20 };

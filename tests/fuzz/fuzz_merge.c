@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
-#include "model/merge_json.h"
+#include "model/merge/merge_json.h"
 #include "trace/merge.h"
 
 enum { MOST_OUTPUT_BYTES = 64 << 20, PATH_BYTES = 64 };

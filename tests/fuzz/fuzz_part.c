@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/absorb.h"
-#include "model/part_wire.h"
+#include "model/builder/absorb.h"
+#include "model/load/part_wire.h"
 #include "wire/crc32c.h"
 
 enum { HEADER_BYTES = 24 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/rank_selection.h"
-#include "model/run_input.h"
+#include "model/files/run_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

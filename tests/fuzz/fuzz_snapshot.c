@@ -10,7 +10,7 @@
 #include "analysis/memory/allocations.h"
 #include "analysis/report/report.h"
 #include "analysis/tables/overview.h"
-#include "model/importer.h"
+#include "model/files/importer.h"
 #include "view/report.h"
 #include "view/text_cell.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/importer.h"
+#include "model/files/importer.h"
 #include "timeline/answers.h"
 
 enum { ANSWER_BYTES = 64 << 20, MOST_SLICES = 12 /* of a lane, whose details are written */ };

@@ -8,7 +8,7 @@
 
 #include "analysis/report/report.h"
 #include "analysis/tables/overview.h"
-#include "model/importer.h"
+#include "model/files/importer.h"
 #include "view/report.h"
 #include "view/speedscope.h"
 

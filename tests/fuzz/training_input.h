@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/model.h"
+#include "model/core/model.h"
 
 enum { RECORD = 8, MAX_INPUT_BYTES = 4096, PROCESSES = 3 };
 

@@ -37,6 +37,9 @@ ROOMS = {
         "table", "selection", "launches", "steps", "samples", "calls", "kernels", "operators", "devices",
         "roofline", "memory", "loading", "pipeline", "ranks", "training", "diagnosis", "tables", "report",
         "diff"],
+    "model": [
+        "core", "clock", "builder", "files", "merge", "chrome", "perfetto", "nsys", "ncu", "stacks",
+        "snapshot", "native", "load"],
 }
 MOST_FILES_OF_A_ROOM = 40
 
@@ -471,7 +474,7 @@ RETIRED = {
 # The list above and its tests; names of other packages.
 PROSE_EXCEPTIONS = {
     "tests/meta/rules.py", "tests/meta/test_rules.py",
-    "src/model/package_names.inc", "src/model/stdlib_modules.inc",
+    "src/model/core/package_names.inc", "src/model/core/stdlib_modules.inc",
 }
 INCLUDED = re.compile(r"^[ \t]*#[ \t]*include.*$", re.M)
 # All in one search, with a group for each; most words do not begin with one of these letters.
@@ -597,7 +600,7 @@ def check_table_cases(files):
 def check_importer_cases(files):
     """Each importer has a unit test, tests/unit/model/test_NAME.c or test_load_NAME.c, and a fuzz target: one
     of its name, or one that names it."""
-    rows = re.search(r"ss_importers\[\] = \{(.*?)\};", files["src/model/importers.c"], re.S).group(1)
+    rows = re.search(r"ss_importers\[\] = \{(.*?)\};", files["src/model/load/importers.c"], re.S).group(1)
     targets = {path: text for path, text in files.items() if path.startswith("tests/fuzz/fuzz_")}
     for name in re.findall(r"&ss_importer_(\w+)", rows):
         if not {f"tests/unit/model/test_{stem}.c" for stem in (name, f"load_{name}")} & set(files):

@@ -11,7 +11,7 @@ class Rules(unittest.TestCase):
         return list(check(*arguments))
 
     def test_layers(self):
-        good = {"src/view/a.c": '#include "model/model.h"\n#include "view/b.h"\n#include <stdio.h>\n'}
+        good = {"src/view/a.c": '#include "model/core/model.h"\n#include "view/b.h"\n#include <stdio.h>\n'}
         self.assertEqual([], self.complaints(rules.check_layers, good))
         for bad in ('#include "trace/reader.h"\n', '  #  include "cli/command_help.h"\n', '#include "b.h"\n'):
             self.assertEqual(1, len(self.complaints(rules.check_layers, {"src/view/a.c": bad})))
@@ -208,7 +208,7 @@ class Rules(unittest.TestCase):
                          complaints(good[0], case("table_op_own", '"op", "own"', "a=1; b=2")))
 
     def test_importer_cases(self):
-        good = {"src/model/importers.c": "const struct ss_importer *const ss_importers[] = {&ss_importer_raw,\n"
+        good = {"src/model/load/importers.c": "const struct ss_importer *const ss_importers[] = {&ss_importer_raw,\n"
                                          "    &ss_importer_ncu,\n    NULL};\n",
                 "tests/unit/model/test_raw.c": "", "tests/unit/model/test_load_ncu.c": "",
                 "tests/fuzz/fuzz_ncu.c": "", "tests/fuzz/fuzz_all.c": "load(&ss_importer_raw)"}

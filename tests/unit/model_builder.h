@@ -15,7 +15,7 @@
  * Each call appends one row and returns its id; rows refer to each other by these ids, 0 is "none".
  * Nothing is checked. Ranges of a track are added in the order that model.h demands, or sorted at
  * the end: build_sort_ranges().
- * Importers use src/model/builder.h instead, which joins records of any order.
+ * Importers use src/model/builder/builder.h instead, which joins records of any order.
  */
 #ifndef SS_TESTS_MODEL_BUILDER_H
 #define SS_TESTS_MODEL_BUILDER_H
@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/model.h"
+#include "model/core/model.h"
 
 static inline uint32_t build_text(struct ss_model *model, const char *text)
 {

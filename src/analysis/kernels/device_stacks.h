@@ -7,7 +7,7 @@
 #ifndef SS_ANALYSIS_KERNELS_DEVICE_STACKS_H
 #define SS_ANALYSIS_KERNELS_DEVICE_STACKS_H
 
-#include "model/model.h"
+#include "model/core/model.h"
 
 /* Replaces the samples of a loaded model (with its tracks): totals count nanoseconds. Without work
  * of devices, there are none. */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model/domains.h"
-#include "model/owner.h"
+#include "model/core/domains.h"
+#include "model/core/owner.h"
 
 /* --- frames ----------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #define SS_ANALYSIS_LAUNCHES_RECORDED_DEVICES_H
 
 #include "base/vec.h"
-#include "model/model.h"
+#include "model/core/model.h"
 
 struct ss_recorded_window {
     uint32_t process;

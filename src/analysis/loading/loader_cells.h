@@ -5,7 +5,7 @@
 
 #include "analysis/table/distribution.h"
 #include "analysis/table/table.h"
-#include "model/model.h"
+#include "model/core/model.h"
 
 #define SS_NO_BATCHES "no batches: no DataLoader of PyTorch was used while it was recorded"
 

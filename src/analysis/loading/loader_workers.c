@@ -9,7 +9,7 @@
 #include "analysis/steps/ranges.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
-#include "model/note_index.h"
+#include "model/core/note_index.h"
 
 const char *const ss_loader_tracks[] = {ss_domain_torch_data, ss_domain_torch,
                                         ss_counter_operators_recorded, ss_counter_detail_recorded,

@@ -6,7 +6,7 @@
 
 #include "analysis/memory/allocations.h"
 #include "base/alloc.h"
-#include "model/domains.h"
+#include "model/core/domains.h"
 
 /* What a mark's name says; also for all marks of other names. */
 struct kinds {

@@ -6,7 +6,7 @@
 #include "analysis/memory/allocation_code.h"
 #include "base/alloc.h"
 #include "base/strbuf.h"
-#include "model/stack_list.h"
+#include "model/core/stack_list.h"
 
 enum { MOST_KEY_BYTES = 1 << 16 };
 

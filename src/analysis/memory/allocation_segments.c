@@ -6,7 +6,7 @@
 #include "analysis/memory/allocation_parts.h"
 #include "analysis/table/range_finder.h"
 #include "base/alloc.h"
-#include "model/domains.h"
+#include "model/core/domains.h"
 
 enum { BLOCK_BYTES = 512 }; /* to a multiple of which PyTorch rounds sizes */
 

@@ -3,7 +3,7 @@
 #ifndef SS_ANALYSIS_MEMORY_MEMORY_SERIES_H
 #define SS_ANALYSIS_MEMORY_MEMORY_SERIES_H
 
-#include "model/model.h"
+#include "model/core/model.h"
 
 /* The values of one counter track; `at` is a cursor into them. */
 struct ss_memory_series {

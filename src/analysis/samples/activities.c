@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model/origin.h"
-#include "model/owner.h"
+#include "model/core/origin.h"
+#include "model/core/owner.h"
 
 struct activity {
     bool is_wait;

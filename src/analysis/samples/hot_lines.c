@@ -9,7 +9,7 @@
 #include "analysis/table/uncertainty.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
-#include "model/owner.h"
+#include "model/core/owner.h"
 
 enum phase_kind { HAS_RULES, COMPUTES, NEITHER };
 

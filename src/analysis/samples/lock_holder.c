@@ -5,7 +5,7 @@
 
 #include "analysis/samples/line_samples.h"
 #include "base/alloc.h"
-#include "model/owner.h"
+#include "model/core/owner.h"
 
 enum { MOST_LINES_ABOVE = 200, MOST_LOCKS = 4 };
 

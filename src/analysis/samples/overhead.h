@@ -8,7 +8,7 @@
 #ifndef SS_ANALYSIS_SAMPLES_OVERHEAD_H
 #define SS_ANALYSIS_SAMPLES_OVERHEAD_H
 
-#include "model/model.h"
+#include "model/core/model.h"
 
 struct ss_overhead {
     uint64_t recorder_cpu_ns; /* 0: unknown, the recorder did not reach its end */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/selection/program_facts.h"
 #include "base/shared_names.h"
-#include "model/note_index.h"
+#include "model/core/note_index.h"
 
 #include <string.h>
 

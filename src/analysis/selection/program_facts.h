@@ -3,7 +3,7 @@
 #ifndef SS_ANALYSIS_SELECTION_PROGRAM_FACTS_H
 #define SS_ANALYSIS_SELECTION_PROGRAM_FACTS_H
 
-#include "model/model.h"
+#include "model/core/model.h"
 
 /* Whether the note is a fact with this key. */
 bool ss_program_fact_is(const struct ss_model *model, const struct ss_model_note *note,

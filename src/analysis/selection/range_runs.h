@@ -7,7 +7,7 @@
 #ifndef SS_ANALYSIS_SELECTION_RANGE_RUNS_H
 #define SS_ANALYSIS_SELECTION_RANGE_RUNS_H
 
-#include "model/model.h"
+#include "model/core/model.h"
 
 enum ss_track_role {
     SS_ROLE_OTHER,

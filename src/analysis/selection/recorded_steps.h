@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/model.h"
+#include "model/core/model.h"
 
 struct ss_recorded_steps {
     const struct ss_model *model;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "model/model.h"
+#include "model/core/model.h"
 
 enum ss_idle_policy {
     SS_IDLE_NONE, /* no idle samples, as in py-spy */

@@ -7,7 +7,7 @@
 #define SS_ANALYSIS_TABLE_OWNER_CELLS_H
 
 #include "analysis/table/table.h"
-#include "model/model.h"
+#include "model/core/model.h"
 
 struct ss_cell ss_process_cell(const struct ss_model *model, uint32_t process);
 struct ss_cell ss_thread_cell(const struct ss_model *model, uint32_t thread);

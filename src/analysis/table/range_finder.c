@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/shared_names.h"
-#include "model/domains.h"
+#include "model/core/domains.h"
 
 static void find_parents(struct ss_range_finder *finder)
 {

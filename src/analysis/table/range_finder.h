@@ -6,7 +6,7 @@
 #ifndef SS_ANALYSIS_TABLE_RANGE_FINDER_H
 #define SS_ANALYSIS_TABLE_RANGE_FINDER_H
 
-#include "model/model.h"
+#include "model/core/model.h"
 
 /* The tracks of a thread that code is attributed by; 0: none. */
 struct ss_thread_tracks {

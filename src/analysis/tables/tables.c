@@ -19,7 +19,7 @@
 #include "analysis/tables/tables_roofline.h"
 #include "analysis/tables/tables_samples.h"
 #include "base/shared_names.h"
-#include "model/domains.h"
+#include "model/core/domains.h"
 
 /* --- ranges, counters, lines ------------------------------------------------------------------ */
 

@@ -15,7 +15,7 @@
 #include "analysis/selection/selection.h"
 #include "analysis/steps/steps.h"
 #include "analysis/table/table.h"
-#include "model/model.h"
+#include "model/core/model.h"
 
 enum { SS_TABLES_MOST = 40 }; /* built by one row, or by an overview */
 

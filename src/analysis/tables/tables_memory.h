@@ -7,7 +7,7 @@
 #include "analysis/memory/memories.h"
 #include "analysis/tables/tables.h"
 #include "base/shared_names.h"
-#include "model/domains.h"
+#include "model/core/domains.h"
 
 extern const struct ss_table_choice ss_allocation_sorts[], ss_allocation_groups[];
 

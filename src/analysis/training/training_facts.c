@@ -3,7 +3,7 @@
 
 #include "analysis/steps/ranges.h"
 #include "base/shared_names.h"
-#include "model/domains.h"
+#include "model/core/domains.h"
 
 const char *const ss_training_tracks[] = {
     /* Domains of ranges. */

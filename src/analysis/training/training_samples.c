@@ -6,7 +6,7 @@
 #include "analysis/training/training_facts.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
-#include "model/owner.h"
+#include "model/core/owner.h"
 
 enum group { LOGS, READS, WORKERS, COLLATES, COLLECTS, RECEIVES };
 

@@ -7,7 +7,7 @@
 #include "analysis/selection/program_facts.h"
 #include "analysis/training/training_facts.h"
 #include "base/shared_names.h"
-#include "model/note_index.h"
+#include "model/core/note_index.h"
 
 /* The text after "key = "; NULL where the note has another key. */
 static const char *value_of(const struct ss_model *model, const struct ss_model_note *note,

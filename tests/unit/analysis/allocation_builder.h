@@ -8,7 +8,7 @@
 
 #include "../model_builder.h"
 #include "analysis/memory/allocation_tables.h"
-#include "model/domains.h"
+#include "model/core/domains.h"
 
 enum { GPU = 1 };
 

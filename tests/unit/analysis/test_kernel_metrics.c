@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "analysis/kernels/kernel_metrics.h"
-#include "model/importer.h"
+#include "model/files/importer.h"
 #include "table_checks.h"
 
 #define HEAD                                                                                       \

@@ -17,7 +17,7 @@
 #include "analysis/steps/range_rows.h"
 #include "analysis/steps/ranges.h"
 #include "analysis/table/distribution.h"
-#include "model/model.h"
+#include "model/core/model.h"
 #include "table_checks.h"
 #include "trace/writer_tracks.h"
 

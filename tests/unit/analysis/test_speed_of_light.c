@@ -11,7 +11,7 @@
 
 #include "analysis/kernels/kernel_occupancy.h"
 #include "analysis/kernels/speed_of_light.h"
-#include "model/importer.h"
+#include "model/files/importer.h"
 #include "table_checks.h"
 
 #define HEAD                                                                                       \

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "model/importer.h"
+#include "model/files/importer.h"
 
 static char path[] = "/tmp/ss_sqlite.XXXXXX";
 static struct ss_model model;

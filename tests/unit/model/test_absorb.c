@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model of several files is the same, row by row, whether each was loaded into it or absorbed. */
-#include "model/absorb.h"
+#include "model/builder/absorb.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -11,10 +11,10 @@
 #include <cmocka.h>
 
 #include "../trace/sample_recording.h"
-#include "model/importer.h"
-#include "model/load_parts.h"
-#include "model/part_wire.h"
-#include "model/rows.h"
+#include "model/core/rows.h"
+#include "model/files/importer.h"
+#include "model/load/load_parts.h"
+#include "model/load/part_wire.h"
 #include "trace/event_fields.h"
 #include "trace/writer_tracks.h"
 

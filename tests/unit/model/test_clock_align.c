@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "../rank_builder.h"
-#include "model/clock_align.h"
+#include "model/clock/clock_align.h"
 
 #define MS INT64_C(1000000)
 

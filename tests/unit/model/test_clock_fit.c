@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "model/clock_fit.h"
+#include "model/core/clock_fit.h"
 
 #define S UINT64_C(1000000000)
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../model_builder.h"
-#include "model/load_tracks.h"
+#include "model/builder/load_tracks.h"
 
 struct made {
     struct ss_model model;

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "../trace/sample_recording.h"
-#include "model/model.h"
+#include "model/core/model.h"
 #include "trace/writer_tracks.h"
 
 #define START RECORDING_START

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "../trace/entity_recording.h"
-#include "model/model.h"
+#include "model/core/model.h"
 
 static void check(const struct ss_model *model)
 {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "../model_builder.h"
-#include "model/load_tracks.h"
+#include "model/builder/load_tracks.h"
 
 /* Phases as "name begin-end", separated by blanks. */
 static void check(const char *phases, const char *wanted)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "model/importer.h"
+#include "model/files/importer.h"
 
 #define GOLDEN SS_TEST_SOURCE_DIR "/tests/golden/"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "model/input_budget.h"
+#include "model/files/input_budget.h"
 
 #define MIB ((size_t)1 << 20)
 

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "../trace/sample_recording.h"
-#include "model/model.h"
+#include "model/core/model.h"
 #include "trace/writer_tracks.h"
 
 static const uint64_t second_ns = 1000000000;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "model/importer.h"
+#include "model/files/importer.h"
 
 #define AT(tid, ts) "\"pid\":1,\"tid\":" #tid ",\"ts\":" #ts
 

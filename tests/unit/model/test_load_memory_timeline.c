@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/importer.h"
+#include "model/files/importer.h"
 
 #include <string.h>
 
 #include "analysis/memory/allocations.h"
-#include "model/domains.h"
+#include "model/core/domains.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "model/importer.h"
-#include "model/ncu_units.h"
+#include "model/files/importer.h"
+#include "model/ncu/ncu_units.h"
 
 #define DETAILS                                                                                    \
     "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Context\",\"Stream\"," \

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "model/importer.h"
+#include "model/files/importer.h"
 #include "wire/deflate.h"
 #include "wire/perfetto.h"
 

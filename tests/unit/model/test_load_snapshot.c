@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/importer.h"
+#include "model/files/importer.h"
 
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "model/domains.h"
+#include "model/core/domains.h"
 #include "trace/event_fields.h"
 
 #include <setjmp.h>

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/strbuf.h"
-#include "model/importer.h"
-#include "model/speedscope_owner.h"
+#include "model/files/importer.h"
+#include "model/stacks/speedscope_owner.h"
 
 #define SCHEMA "\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
 #define FRAMES                                                                                     \

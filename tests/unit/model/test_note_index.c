@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/note_index.h"
+#include "model/core/note_index.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 /* Exports of Nsight Systems: NVTX with steps, operators and NCCL, samples, metrics, messages. */
 #include "sqlite_writer.h"
 
-#include "model/nsys_steps.h"
-#include "model/torch_names.h"
+#include "model/core/torch_names.h"
+#include "model/nsys/nsys_steps.h"
 
 #define P100 "(1<<48|100<<24)"
 #define T100 "(1<<48|100<<24|100)"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "model/origin.h"
+#include "model/core/origin.h"
 
 static void check_path(const char *path, enum ss_code_origin origin)
 {

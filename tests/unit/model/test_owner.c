@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "model/builder.h"
-#include "model/model.h"
-#include "model/origin.h"
-#include "model/owner.h"
+#include "model/builder/builder.h"
+#include "model/core/model.h"
+#include "model/core/origin.h"
+#include "model/core/owner.h"
 
 static void check(const char *path, enum ss_code_owner owner)
 {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/model.h"
-#include "model/raw_line.h"
+#include "model/core/model.h"
+#include "model/files/raw_line.h"
 
 static enum ss_status load_bytes(struct ss_model *model, const char *bytes, size_t length,
                                  bool strict, struct ss_error *err)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "model/run_input.h"
+#include "model/files/run_input.h"
 
 static bool parse(const char *text, struct ss_run_manifest *manifest)
 {

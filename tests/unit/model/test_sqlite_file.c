@@ -2,7 +2,7 @@
 /* Tables of foreign SQLite files: what of a file counts, and what a hostile one cannot do. */
 #include "sqlite_writer.h"
 
-#include "model/sqlite_file.h"
+#include "model/files/sqlite_file.h"
 
 static struct ss_sqlite_file *file;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/stack_list.h"
+#include "model/core/stack_list.h"
 
 #include <string.h>
 

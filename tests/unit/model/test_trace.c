@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "model/model.h"
+#include "model/core/model.h"
 
 static const char golden[] = SS_TEST_SOURCE_DIR "/tests/golden/good/small.pftrace";
 

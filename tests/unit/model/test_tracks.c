@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "../trace/sample_recording.h"
-#include "model/model.h"
-#include "model/step_span.h"
+#include "model/core/model.h"
+#include "model/core/step_span.h"
 #include "trace/writer_tracks.h"
 
 #define START RECORDING_START

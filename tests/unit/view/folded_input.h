@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "analysis/selection/selection.h"
-#include "model/model.h"
+#include "model/core/model.h"
 
 struct folded_input {
     struct ss_model model;
