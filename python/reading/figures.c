@@ -3,7 +3,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "reading.h"
-#include "view/sentence_text.h"
+#include "view/output/sentence_text.h"
 
 enum { MAX_TEXT_BYTES = 64 << 20 };
 

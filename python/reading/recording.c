@@ -9,8 +9,8 @@
 #include "base/alloc.h"
 #include "reading.h"
 #include "reading/opened.h"
-#include "view/report.h"
-#include "view/sink.h"
+#include "view/output/report.h"
+#include "view/output/sink.h"
 
 struct recording {
     PyObject_HEAD struct ss_opened *opened;

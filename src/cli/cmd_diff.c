@@ -8,7 +8,7 @@
 #include "cli/reading.h"
 #include "cli/report_output.h"
 #include "reading/source_text.h"
-#include "view/text_cell.h"
+#include "view/output/text_cell.h"
 
 static const struct ss_option options[] = {
     {"by", 0, "TABLE",

@@ -19,7 +19,7 @@
 #include "record/frame_table.h"
 #include "source/python_locate.h"
 #include "unwind/python.h"
-#include "view/text_cell.h"
+#include "view/output/text_cell.h"
 
 enum {
     TRIES = 20, /* an interpreter that is starting up gets a second */

@@ -17,7 +17,7 @@
 #include "cli/recordings.h"
 #include "model/files/importer.h"
 #include "trace/rewrite.h"
-#include "view/sink.h"
+#include "view/output/sink.h"
 
 static const struct ss_option options[] = {
     {"to", 0, "FORMAT",

@@ -6,7 +6,7 @@
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/reading.h"
-#include "view/flame_svg.h"
+#include "view/flame/flame_svg.h"
 
 static const struct ss_option options[] = {
     {"output", 'o', "FILE", "the SVG (default INPUT.svg beside the input; - is stdout)", "Picture",

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/kernel_metrics.h"
 #include "counters/request.h"
-#include "view/text_cell.h"
+#include "view/output/text_cell.h"
 
 extern const struct ss_command ss_command_record;
 

@@ -17,7 +17,7 @@
 #include "cli/reading.h"
 #include "model/merge/merge_json.h"
 #include "trace/merge.h"
-#include "view/sink.h"
+#include "view/output/sink.h"
 
 enum { MAX_PATH_BYTES = 8192, SPARE_DESCRIPTORS = 64 };
 

@@ -26,7 +26,7 @@
 #include "record/supervisor.h"
 #include "record/window_files.h"
 #include "record/window_name.h"
-#include "view/sink.h"
+#include "view/output/sink.h"
 
 static const struct ss_option options[] = {
     {"output", 'o', "FILE",

@@ -9,7 +9,7 @@
 #include "cli/report_output.h"
 #include "cli/report_request.h"
 #include "reading/source_text.h"
-#include "view/text_cell.h"
+#include "view/output/text_cell.h"
 #include "workers/workers.h"
 
 static const struct ss_option options[] = {

@@ -7,8 +7,8 @@
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "cli/report_output.h"
-#include "view/scaling_svg.h"
-#include "view/text_cell.h"
+#include "view/output/text_cell.h"
+#include "view/pictures/scaling_svg.h"
 
 static const struct ss_option options[] = {
     {"weak", 0, NULL,

@@ -10,7 +10,7 @@
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/schedule_table.h"
-#include "view/text_cell.h"
+#include "view/output/text_cell.h"
 
 enum { MAX_STEPS = 10000000, DEFAULT_STEPS = 50 };
 enum { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };

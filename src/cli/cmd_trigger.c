@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "cli/trigger_request.h"
 #include "cli/trigger_run.h"
-#include "view/sink.h"
+#include "view/output/sink.h"
 
 enum { DEFAULT_TIMEOUT_S = 30 };
 

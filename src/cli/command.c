@@ -16,7 +16,7 @@
 #include "base/terminal.h"
 #include "cli/command_help.h"
 #include "cli/suggestion.h"
-#include "view/text_cell.h"
+#include "view/output/text_cell.h"
 
 #define SS_COMMAND(name) extern const struct ss_command ss_command_##name;
 #include "cli/commands.def"

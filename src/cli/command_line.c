@@ -12,7 +12,7 @@
 #include "cli/suggestion.h"
 #include "cli/translation.h"
 #include "platform/descriptors.h"
-#include "view/text_cell.h"
+#include "view/output/text_cell.h"
 
 enum { MAX_NAME_BYTES = 1024, MAX_LINE_BYTES = 1 << 20, MAX_TABLE_BYTES = 1 << 18 };
 

@@ -11,7 +11,7 @@
 #define SS_CLI_COMPUTE_TRACE_H
 
 #include "analysis/selection/selection.h"
-#include "view/sink.h"
+#include "view/output/sink.h"
 
 /* SS_E_EMPTY: there is no kernel. */
 enum ss_status ss_compute_trace_write(const struct ss_selection *selection, struct ss_sink *sink,

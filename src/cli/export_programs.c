@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/terminal.h"
 #include "cli/exporting.h"
-#include "view/kineto.h"
+#include "view/export/kineto.h"
 
 enum { MAX_PATH_BYTES = 8192, MOST_FILES = 1 << 16 };
 

@@ -11,14 +11,14 @@
 #include "analysis/roofline/roofline.h"
 #include "cli/compute_trace.h"
 #include "trace/rewrite.h"
-#include "view/chrome.h"
-#include "view/flame_svg.h"
-#include "view/folded.h"
-#include "view/heatmap_svg.h"
-#include "view/kineto.h"
-#include "view/light_svg.h"
-#include "view/roofline_svg.h"
-#include "view/speedscope.h"
+#include "view/export/chrome.h"
+#include "view/export/folded.h"
+#include "view/export/kineto.h"
+#include "view/export/speedscope.h"
+#include "view/flame/flame_svg.h"
+#include "view/pictures/heatmap_svg.h"
+#include "view/pictures/light_svg.h"
+#include "view/pictures/roofline_svg.h"
 
 static const char gzip_ending[] = ".gz";
 

@@ -13,8 +13,8 @@
 #include "analysis/selection/selection.h"
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "view/frame_text.h"
-#include "view/sink.h"
+#include "view/output/frame_text.h"
+#include "view/output/sink.h"
 
 struct ss_format_options {
     struct ss_frame_style frames;

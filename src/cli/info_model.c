@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "cli/info_text_inside.h"
 #include "model/files/importer.h"
-#include "view/text_table.h"
+#include "view/output/text_table.h"
 
 enum { KEY_WIDTH = 18, SHOWN_FILES = 32 };
 

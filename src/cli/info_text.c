@@ -10,8 +10,8 @@
 #include "base/strbuf.h"
 #include "base/terminal.h"
 #include "cli/info_text_inside.h"
-#include "view/text_cell.h"
-#include "view/text_table.h"
+#include "view/output/text_cell.h"
+#include "view/output/text_table.h"
 
 enum { SHOWN_DAMAGES = 5, KEY_WIDTH = 18 };
 

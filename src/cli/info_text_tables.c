@@ -9,8 +9,8 @@
 #include "base/signal_names.h"
 #include "base/terminal.h"
 #include "cli/info_text_inside.h"
-#include "view/text_cell.h"
-#include "view/text_table.h"
+#include "view/output/text_cell.h"
+#include "view/output/text_table.h"
 
 enum { SHOWN_THREADS = 12, SHOWN_PROCESSES = 40, SHOWN_NOTES = 12 };
 

@@ -10,7 +10,7 @@
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "counters/sets.h"
-#include "view/text_table.h"
+#include "view/output/text_table.h"
 
 enum { MOST_MISSING_BYTES = 1024 };
 

@@ -12,8 +12,8 @@
 #include "base/strbuf.h"
 #include "trace/holes.h"
 #include "trace/merge.h"
-#include "view/json_text.h"
-#include "view/sink.h"
+#include "view/output/json_text.h"
+#include "view/output/sink.h"
 
 enum {
     TAR_BLOCK = 512,

@@ -7,7 +7,7 @@
 
 #include "base/terminal.h"
 #include "cli/command.h"
-#include "view/text_cell.h"
+#include "view/output/text_cell.h"
 
 enum { DELAY_NS = 500000000, INTERVAL_NS = 100000000, BAR_COLUMNS = 24, MAX_BYTES = 4096 };
 

@@ -14,7 +14,7 @@
 #include "cli/progress.h"
 #include "cli/recordings.h"
 #include "platform/memory_limit.h"
-#include "view/report.h"
+#include "view/output/report.h"
 
 static bool parse_idle(const struct ss_arguments *arguments, enum ss_idle_policy fallback,
                        enum ss_idle_policy *idle)

@@ -11,7 +11,7 @@
 
 #include "analysis/selection/selection.h"
 #include "cli/command.h"
-#include "view/frame_text.h"
+#include "view/output/frame_text.h"
 
 /* Rows for a command's option table; ss_reading_parse requires all of them. The end of a time range
  * is `--to`, except in export, where `--to` names the format. */

@@ -6,7 +6,7 @@
 #include "base/strbuf.h"
 #include "base/terminal.h"
 #include "platform/procfs.h"
-#include "view/text_cell.h"
+#include "view/output/text_cell.h"
 
 enum { MOST_COMMAND_BYTES = 4096 };
 

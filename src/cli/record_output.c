@@ -22,8 +22,8 @@
 #include "model/core/model.h"
 #include "record/naming.h"
 #include "record/ranks.h"
-#include "view/sink.h"
-#include "view/text_cell.h"
+#include "view/output/sink.h"
+#include "view/output/text_cell.h"
 
 enum { HOT_LINES = 5, MIN_SAMPLES = 30, MAX_NAME_BYTES = 4096 };
 

@@ -20,7 +20,7 @@
 #include "record/retained_files.h"
 #include "record/window_files.h"
 #include "record/window_name.h"
-#include "view/sink.h"
+#include "view/output/sink.h"
 
 static void add_setting(struct ss_record_plan *plan, const char *setting)
 {

@@ -12,7 +12,7 @@
 #include "base/strbuf.h"
 #include "base/terminal.h"
 #include "cli/command.h"
-#include "view/text_cell.h"
+#include "view/output/text_cell.h"
 
 void ss_record_problem(const char *format, ...)
 {

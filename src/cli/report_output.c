@@ -6,8 +6,8 @@
 
 #include "base/terminal.h"
 #include "cli/reading.h"
-#include "view/sentence_text.h"
-#include "view/sink.h"
+#include "view/output/sentence_text.h"
+#include "view/output/sink.h"
 
 static enum ss_status render_to(const struct ss_report_request *request,
                                 const struct ss_document *document, FILE *out, struct ss_error *err)

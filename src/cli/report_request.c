@@ -9,8 +9,8 @@
 #include "analysis/tables/overview.h"
 #include "analysis/tables/tables.h"
 #include "cli/reading.h"
-#include "view/report.h"
-#include "view/sink.h"
+#include "view/output/report.h"
+#include "view/output/sink.h"
 
 /* --- which table ------------------------------------------------------------------------------ */
 

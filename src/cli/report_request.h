@@ -6,7 +6,7 @@
 #include "analysis/tables/tables.h"
 #include "cli/command.h"
 #include "cli/reading.h"
-#include "view/report.h"
+#include "view/output/report.h"
 
 struct ss_report_request {
     const struct ss_table_kind *kind;

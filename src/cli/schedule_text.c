@@ -4,7 +4,7 @@
 #include "annot/schedule_text.h"
 #include "base/terminal.h"
 #include "cli/schedule_table.h"
-#include "view/text_table.h"
+#include "view/output/text_table.h"
 
 enum { MAX_LANE_LINES = 40, MAX_LANE_COLUMNS = 100, MAX_TABLE_ROWS = 200 };
 

@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "base/terminal.h"
 #include "base/vec.h"
-#include "view/text_cell.h"
+#include "view/output/text_cell.h"
 
 enum { POLL_US = 50000, MOST_RECORDERS = 1 << 20, NAME_BYTES = SS_ON_DEMAND_NAME_BYTES };
 /* Beyond the time in which recorders read requests: for the file system, and a busy machine. */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "view/json_text.h"
+#include "view/output/json_text.h"
 
 enum { MOST_NOTES = 1000, MOST_TEXT_BYTES = 8000, MOST_FILE_BYTES = 16 << 20, PATH_BYTES = 65536 };
 

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/strview.h"
-#include "view/sink.h"
+#include "view/output/sink.h"
 
 struct ss_view_notes {
     pthread_mutex_t lock;

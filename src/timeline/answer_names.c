@@ -2,7 +2,7 @@
 #include "timeline/answer_names.h"
 
 #include "timeline/labels.h"
-#include "view/json_text.h"
+#include "view/output/json_text.h"
 
 uint32_t ss_answer_names_put(struct ss_answer_names *names, const struct ss_timeline *timeline,
                              const struct ss_timeline_track *track,

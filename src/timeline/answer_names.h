@@ -4,8 +4,8 @@
 #define SS_TIMELINE_ANSWER_NAMES_H
 
 #include "timeline/timeline.h"
-#include "view/pair_ids.h"
-#include "view/sink.h"
+#include "view/output/pair_ids.h"
+#include "view/output/sink.h"
 
 struct ss_answer_name {
     const struct ss_timeline_track *track;

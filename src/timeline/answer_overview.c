@@ -3,9 +3,9 @@
 
 #include "timeline/answers.h"
 #include "timeline/labels.h"
-#include "view/frame_text.h"
-#include "view/json_text.h"
-#include "view/spans.h"
+#include "view/output/frame_text.h"
+#include "view/output/json_text.h"
+#include "view/output/spans.h"
 
 enum { LABEL_BYTES = 16384, PATH_BYTES = 1024 };
 

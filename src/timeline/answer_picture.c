@@ -2,7 +2,7 @@
 #include "timeline/answer_names.h"
 #include "timeline/answers.h"
 #include "timeline/labels.h"
-#include "view/json_text.h"
+#include "view/output/json_text.h"
 
 static void write_number(struct ss_sink *sink, uint64_t number)
 {

@@ -4,8 +4,8 @@
 #include "timeline/answer_slice.h"
 #include "timeline/answers.h"
 #include "timeline/labels.h"
-#include "view/json_text.h"
-#include "view/pair_ids.h"
+#include "view/output/json_text.h"
+#include "view/output/pair_ids.h"
 
 enum { PARTS = 512, MOST_TEXT_BYTES = 1024 };
 

@@ -4,8 +4,8 @@
 #include "timeline/answer_names.h"
 #include "timeline/answers.h"
 #include "timeline/labels.h"
-#include "view/frame_text.h"
-#include "view/json_text.h"
+#include "view/output/frame_text.h"
+#include "view/output/json_text.h"
 
 enum { MOST_LINKS = 16 /* of each direction */, FIELD_BYTES = 16384, WHERE_BYTES = 2048 };
 

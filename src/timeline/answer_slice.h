@@ -4,7 +4,7 @@
 #define SS_TIMELINE_ANSWER_SLICE_H
 
 #include "timeline/timeline.h"
-#include "view/sink.h"
+#include "view/output/sink.h"
 
 /* The members of a reference: "track", "lane" (of the track), "position", "begin_ns",
  * "duration_ns", "name", "where", without braces. */

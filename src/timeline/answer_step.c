@@ -2,7 +2,7 @@
 #include "timeline/answer_slice.h"
 #include "timeline/answers.h"
 #include "timeline/labels.h"
-#include "view/json_text.h"
+#include "view/output/json_text.h"
 
 static const char *const kinds[] = {[SS_STEP_STEADY] = "steady-state",
                                     [SS_STEP_WARM_UP] = "warm-up",

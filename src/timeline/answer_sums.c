@@ -6,7 +6,7 @@
 #include "timeline/answer_slice.h"
 #include "timeline/answers.h"
 #include "timeline/labels.h"
-#include "view/json_text.h"
+#include "view/output/json_text.h"
 
 enum { MOST_NAMES = 200, MOST_TRACKS = 200, TRACK_BYTES = 2048 };
 

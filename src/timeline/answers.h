@@ -10,7 +10,7 @@
 #include "analysis/steps/steps.h"
 #include "timeline/links.h"
 #include "timeline/picture.h"
-#include "view/sink.h"
+#include "view/output/sink.h"
 
 /* Everything that answers come from; borrowed. */
 struct ss_answering {

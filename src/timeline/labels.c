@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "view/frame_text.h"
+#include "view/output/frame_text.h"
 
 enum { TRACK_BYTES = 200 };
 

@@ -14,7 +14,7 @@
 
 #include "analysis/steps/steps.h"
 #include "timeline/links.h"
-#include "view/sink.h"
+#include "view/output/sink.h"
 
 /* A timeline and what it borrows. */
 struct ss_viewed {

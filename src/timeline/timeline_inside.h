@@ -4,7 +4,7 @@
 #define SS_TIMELINE_TIMELINE_INSIDE_H
 
 #include "timeline/timeline.h"
-#include "view/spans.h"
+#include "view/output/spans.h"
 
 struct ss_own_ranges ss_vec_of(struct ss_model_range);
 

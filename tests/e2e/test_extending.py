@@ -97,7 +97,7 @@ TABLE_ROW = """    {.id = "thread-name",
 
 VIEW_SOURCE = """/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of a report, a line each. */
-#include "view/report.h"
+#include "view/output/report.h"
 
 enum ss_status ss_report_outline(const struct ss_document *document,
                                  const struct ss_report_style *style, FILE *out,
@@ -123,7 +123,7 @@ FORMAT_HEADER = """/* SPDX-License-Identifier: Apache-2.0 */
 #define SS_VIEW_SAMPLE_LIST_H
 
 #include "analysis/selection/selection.h"
-#include "view/sink.h"
+#include "view/output/sink.h"
 
 enum ss_status ss_view_sample_list(const struct ss_selection *selection, struct ss_sink *sink,
                                    struct ss_error *err);
@@ -132,7 +132,7 @@ enum ss_status ss_view_sample_list(const struct ss_selection *selection, struct 
 """
 
 FORMAT_SOURCE = """/* SPDX-License-Identifier: Apache-2.0 */
-#include "view/sample_list.h"
+#include "view/export/sample_list.h"
 
 enum ss_status ss_view_sample_list(const struct ss_selection *selection, struct ss_sink *sink,
                                    struct ss_error *err)
@@ -338,14 +338,15 @@ def extended(stepscope, source_dir, tmp_path_factory):
          ("src/analysis/tables/tables.c", r"^    \{\.id = NULL\}", TABLE_ROW)])
     overlay.add(
         "an output format",
-        {f"src/view/{NEW_FORMAT}.h": FORMAT_HEADER, f"src/view/{NEW_FORMAT}.c": FORMAT_SOURCE},
-        [("src/cli/formats.c", r'^#include "view/speedscope.h"', f'#include "view/{NEW_FORMAT}.h"\n'),
+        {f"src/view/export/{NEW_FORMAT}.h": FORMAT_HEADER,
+         f"src/view/export/{NEW_FORMAT}.c": FORMAT_SOURCE},
+        [("src/cli/formats.c", r'^#include "view/export/speedscope.h"', f'#include "view/export/{NEW_FORMAT}.h"\n'),
          ("src/cli/formats.c", r"^static enum ss_status write_chrome\(", FORMAT_FUNCTION),
          ("src/cli/formats.c", r"^    \{\.name = NULL\}", FORMAT_ROW)])
     overlay.add(
         "a format of the report",
-        {f"src/view/report_{NEW_VIEW}.c": VIEW_SOURCE},
-        [("src/view/report_views.def", r"^SS_REPORT_VIEW\(markdown", VIEW_ROW)])
+        {f"src/view/report/report_{NEW_VIEW}.c": VIEW_SOURCE},
+        [("src/view/output/report_views.def", r"^SS_REPORT_VIEW\(markdown", VIEW_ROW)])
     overlay.add(
         "a source",
         {f"src/source/{NEW_SOURCE}.h": SOURCE_HEADER, f"src/source/{NEW_SOURCE}.c": SOURCE_SOURCE},

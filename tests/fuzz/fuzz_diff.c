@@ -13,7 +13,7 @@
 #include "analysis/diff/diff.h"
 #include "analysis/tables/overview.h"
 #include "training_input.h"
-#include "view/report.h"
+#include "view/output/report.h"
 
 struct side {
     struct ss_model model;

@@ -11,7 +11,7 @@
 #include "analysis/selection/programs.h"
 #include "base/alloc.h"
 #include "model/files/importer.h"
-#include "view/kineto.h"
+#include "view/export/kineto.h"
 
 enum { MAX_OUTPUT_BYTES = 64 << 20 };
 

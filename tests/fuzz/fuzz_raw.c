@@ -8,8 +8,8 @@
 
 #include "analysis/report/report.h"
 #include "analysis/tables/overview.h"
-#include "view/report.h"
-#include "view/text_cell.h"
+#include "view/output/report.h"
+#include "view/output/text_cell.h"
 
 static void check(bool holds, const char *what)
 {

@@ -14,7 +14,7 @@
 #include "analysis/report/report.h"
 #include "analysis/tables/overview.h"
 #include "training_input.h"
-#include "view/report.h"
+#include "view/output/report.h"
 
 static void check_diagnosis(const struct ss_diagnosis *diagnosis)
 {

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "view/flame_svg.h"
-#include "view/folded.h"
-#include "view/speedscope.h"
+#include "view/export/folded.h"
+#include "view/export/speedscope.h"
+#include "view/flame/flame_svg.h"
 
 enum { MAX_OUTPUT_BYTES = 64 << 20, MAX_INPUT_BYTES = 1536, RECURSION = 16 };
 

@@ -9,8 +9,8 @@
 #include "analysis/report/report.h"
 #include "analysis/tables/overview.h"
 #include "model/files/importer.h"
-#include "view/report.h"
-#include "view/speedscope.h"
+#include "view/export/speedscope.h"
+#include "view/output/report.h"
 
 static void check(bool holds, const char *what)
 {

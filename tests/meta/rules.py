@@ -40,6 +40,8 @@ ROOMS = {
     "model": [
         "core", "clock", "builder", "files", "merge", "chrome", "perfetto", "nsys", "ncu", "stacks",
         "snapshot", "native", "load"],
+    "view": [
+        "output", "flame", "pictures", "export", "layouts", "report"],
 }
 MOST_FILES_OF_A_ROOM = 40
 

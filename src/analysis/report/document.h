@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A report as a document: an ordered list of typed blocks, each with all that a view shows of it.
- * analysis/report/report.h composes it, views (view/report.h) render it and compute nothing. Owns
- * its texts and tables; cells borrow strings of the model. Built by one thread, immutable
+ * analysis/report/report.h composes it, views (view/output/report.h) render it and compute nothing.
+ * Owns its texts and tables; cells borrow strings of the model. Built by one thread, immutable
  * afterwards.
  */
 #ifndef SS_ANALYSIS_REPORT_DOCUMENT_H

@@ -5,7 +5,7 @@
  * iterate these rows; none of them refers to a table by name. Immutable.
  *
  * To add a table: a file with its build function, and a row in tables.c. A table without a layout
- * of its own (view/report_layouts.c) is printed by the types and units of its columns.
+ * of its own (view/layouts/report_layouts.c) is printed by the types and units of its columns.
  */
 #ifndef SS_ANALYSIS_TABLES_TABLES_H
 #define SS_ANALYSIS_TABLES_TABLES_H

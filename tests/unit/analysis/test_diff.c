@@ -14,8 +14,8 @@
 #include "../model_builder.h"
 #include "analysis/diff/diff.h"
 #include "analysis/tables/overview.h"
-#include "view/report.h"
-#include "view/sentence_text.h"
+#include "view/output/report.h"
+#include "view/output/sentence_text.h"
 
 #define US UINT64_C(1000)
 

@@ -10,7 +10,7 @@
 #include "../rank_builder.h"
 #include "analysis/ranks/drifts.h"
 #include "table_checks.h"
-#include "view/sentence_text.h"
+#include "view/output/sentence_text.h"
 
 #define MS UINT64_C(1000000)
 #define US UINT64_C(1000)

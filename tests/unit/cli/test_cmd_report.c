@@ -6,7 +6,7 @@
 
 #include "../../random.h"
 #include "json_output.h"
-#include "view/text_cell.h"
+#include "view/output/text_cell.h"
 
 /* Two processes, three threads; shares are of 1,000 samples. */
 static const char raw[] =

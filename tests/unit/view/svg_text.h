@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "view/sink.h"
+#include "view/output/sink.h"
 
 static inline size_t svg_count(const char *svg, const char *part)
 {

@@ -3,7 +3,7 @@
 #include "folded_input.h"
 
 #include "svg_text.h"
-#include "view/flame_svg.h"
+#include "view/flame/flame_svg.h"
 
 /* One sample is one px wide: 1000 samples between margins of 12. */
 enum { WIDTH = 1024 };

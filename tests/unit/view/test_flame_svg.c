@@ -3,7 +3,7 @@
 
 #include <jansson.h>
 
-#include "view/flame_svg.h"
+#include "view/flame/flame_svg.h"
 
 static char *draw(const struct folded_input *now, const struct folded_input *base,
                   struct ss_flame_options options, size_t *length)

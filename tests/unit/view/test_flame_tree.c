@@ -2,7 +2,7 @@
 #include "folded_input.h"
 
 #include "base/strbuf.h"
-#include "view/flame_layout.h"
+#include "view/flame/flame_layout.h"
 
 static uint32_t find(const struct ss_flame_tree *tree, uint32_t parent, const char *name)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/utf8.h"
-#include "view/folded.h"
+#include "view/export/folded.h"
 
 static char *export_text(const struct folded_input *input, struct ss_folded_options options)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "svg_text.h"
-#include "view/heatmap_svg.h"
+#include "view/pictures/heatmap_svg.h"
 
 enum { MOST_CELLS = 1 << 12, RECTS_OF_LEGEND = 40 };
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "../../random.h"
-#include "view/kineto_inside.h"
+#include "view/export/kineto_inside.h"
 
 static void add(ss_kineto_items *items, enum ss_kineto_kind kind, uint64_t begin_ns,
                 uint64_t end_ns)

@@ -9,7 +9,7 @@
 #include "analysis/kernels/kernel_occupancy.h"
 #include "analysis/kernels/speed_of_light.h"
 #include "svg_text.h"
-#include "view/light_svg.h"
+#include "view/pictures/light_svg.h"
 
 static struct ss_cell text_cell(const char *text)
 {

@@ -7,9 +7,9 @@
 
 #include "analysis/report/report.h"
 #include "analysis/tables/overview.h"
-#include "view/report.h"
-#include "view/sentence_text.h"
-#include "view/text_cell.h"
+#include "view/output/report.h"
+#include "view/output/sentence_text.h"
+#include "view/output/text_cell.h"
 
 static const struct ss_column columns[] = {{.key = "name"},
                                            {.key = "wait_ns", .unit = "ns"},

@@ -11,7 +11,7 @@
 #include "../analysis/training_builder.h"
 #include "analysis/report/report.h"
 #include "analysis/tables/overview.h"
-#include "view/report.h"
+#include "view/output/report.h"
 
 /* Whether the report on the model has the text. */
 static bool says(struct made *made, const char *wanted)

@@ -10,7 +10,7 @@
 
 #include "analysis/roofline/roofline.h"
 #include "base/alloc.h"
-#include "view/roofline_svg.h"
+#include "view/pictures/roofline_svg.h"
 
 /* A row of a device of 100 TFLOP/s and 1 TB/s: its ridge is at 100 FLOPs per byte. */
 struct made {

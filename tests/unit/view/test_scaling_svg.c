@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "svg_text.h"
-#include "view/scaling_svg.h"
+#include "view/pictures/scaling_svg.h"
 
 /* One run of a size. */
 static void add(struct ss_scaling *scaling, size_t ranks, double speed_up, double step_ns,

@@ -15,8 +15,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "view/json_text.h"
-#include "view/sink.h"
+#include "view/output/json_text.h"
+#include "view/output/sink.h"
 
 static char folder[128];
 

@@ -3,7 +3,7 @@
 
 #include "../model_builder.h"
 
-#include "view/spans.h"
+#include "view/output/spans.h"
 
 /* One thread of one process at 100 Hz; `times` in ms. */
 struct tick {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/text_cell.h"
-#include "view/text_table.h"
+#include "view/output/text_cell.h"
+#include "view/output/text_table.h"
 
 static void check_cut(void (*cut)(struct ss_strbuf *, const char *, size_t), const char *text,
                       size_t columns, const char *wanted)
