@@ -34,7 +34,7 @@ void ss_demands_read(struct ss_demands *demands, int64_t next, bool refuses)
         demands->entries[i].is_armed = answer == SS_RING_DEMAND_ARMED;
         demands->entries[i].first = first;
         demands->entries[i].last = last;
-        /* Pairs with the acquire in read_answer (record/annotation_demands.c). */
+        /* Pairs with the acquire in read_answer (record/annotations/annotation_demands.c). */
         atomic_store_explicit(&header->demand_answers[i], ss_ring_demand_answer(number, answer),
                               memory_order_release);
     }

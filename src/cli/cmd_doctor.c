@@ -12,10 +12,10 @@
 #include "cli/doctor_text.h"
 #include "platform/device_backends.h"
 #include "platform/runtime_library.h"
-#include "record/injection.h"
-#include "record/ranks.h"
-#include "record/ring_directory.h"
-#include "record/source_registry.h"
+#include "record/recording/injection.h"
+#include "record/run/ranks.h"
+#include "record/run/ring_directory.h"
+#include "record/sources/source_registry.h"
 #include "serve/server.h"
 
 enum { MAX_FINDINGS = 32 };

@@ -16,7 +16,7 @@
 #include "cli/command.h"
 #include "platform/memory.h"
 #include "platform/procfs.h"
-#include "record/frame_table.h"
+#include "record/recording/frame_table.h"
 #include "source/python_locate.h"
 #include "unwind/python.h"
 #include "view/output/text_cell.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/env.h"
-#include "record/naming.h"
+#include "record/run/naming.h"
 
 enum system { SLURM, PBS, TORCHRUN };
 

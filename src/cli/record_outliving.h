@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "record/shared.h"
+#include "record/run/shared.h"
 
 /* "a process still runs: 4242 (python serve.py)", on stderr; nothing if all have ended. As the last
  * of a recording, since some processes end a moment after their program. */

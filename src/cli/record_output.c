@@ -20,8 +20,8 @@
 #include "cli/record_output_convert.h"
 #include "cli/record_problems.h"
 #include "model/core/model.h"
-#include "record/naming.h"
-#include "record/ranks.h"
+#include "record/run/naming.h"
+#include "record/run/ranks.h"
 #include "view/output/sink.h"
 #include "view/output/text_cell.h"
 

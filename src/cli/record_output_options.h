@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "cli/formats.h"
 #include "cli/record_run.h"
-#include "record/supervisor.h"
+#include "record/session/supervisor.h"
 
 struct ss_record_output {
     const struct ss_format_row *format;

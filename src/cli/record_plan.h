@@ -12,7 +12,7 @@
 #include "cli/record_output_options.h"
 #include "cli/record_run.h"
 #include "counters/request.h"
-#include "record/options.h"
+#include "record/run/options.h"
 
 struct ss_record_plan {
     struct ss_record_options record;

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/terminal.h"
-#include "record/ranks.h"
+#include "record/run/ranks.h"
 
 /* How long the rank that prints the summary waits for ranks that still record. */
 static const double patience_s = 10;

@@ -5,7 +5,7 @@
 #define SS_CLI_RECORD_RUN_H
 
 #include "cli/command.h"
-#include "record/run_folder.h"
+#include "record/run/run_folder.h"
 
 struct ss_record_run {
     struct ss_rank_facts facts; /* of this recorder */

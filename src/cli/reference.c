@@ -324,7 +324,7 @@ static void markdown_child_environment(struct ss_strbuf *out)
 #define SS_CHILD_INJECT(name, value, source, text) {#name, text},
 #define SS_CHILD_APPEND(name, value, separator, source, text) {#name, text},
 #define SS_CHILD_PREPEND(name, value, separator, source, text) {#name, text},
-#include "record/child_env.def"
+#include "record/run/child_env.def"
 #undef SS_CHILD_ENV
 #undef SS_CHILD_INJECT
 #undef SS_CHILD_APPEND

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "cli/trigger_request.h"
-#include "record/on_demand_folder.h"
+#include "record/windows/on_demand_folder.h"
 
 struct ss_trigger_options {
     bool has_steps; /* else seconds */

@@ -37,12 +37,13 @@ enum ss_annot_kind {
     SS_ANNOT_FACT,        /* name, value */
     SS_ANNOT_LINE,        /* name: the function; detail: the line; value: ns; id: hits */
     SS_ANNOT_PROCESS_END, /* always the last event */
-    SS_ANNOT_STEPS_END    /* ends the open step, epoch and phase; from record/window_filter.h */
+    SS_ANNOT_STEPS_END /* ends the open step, epoch and phase; from record/windows/window_filter.h
+                        */
 };
 
 struct ss_annot_event {
     enum ss_annot_kind kind;
-    uint32_t window;       /* the window of the event, set by record/window_filter.h; else 0 */
+    uint32_t window; /* the window of the event, set by record/windows/window_filter.h; else 0 */
     uint32_t window_owner; /* if it is another process; else 0 */
     uint64_t time_ns;
     uint32_t lane;   /* index of the ring; see `thread` below */
@@ -52,7 +53,8 @@ struct ss_annot_event {
     uint32_t detail;
     uint64_t id;
     bool unseen_end;   /* RANGE_END, STEPS_END: the true end is unknown */
-    bool unseen_begin; /* RANGE_BEGIN, from record/window_filter.h: began before the window */
+    bool unseen_begin; /* RANGE_BEGIN, from record/windows/window_filter.h: began before the window
+                        */
     enum ss_ring_value value_type;
     uint64_t value; /* for a double: its bits */
     /* ASYNC_BEGIN of a collective; its value are the bytes. */

@@ -350,8 +350,8 @@ def extended(stepscope, source_dir, tmp_path_factory):
     overlay.add(
         "a source",
         {f"src/source/{NEW_SOURCE}.h": SOURCE_HEADER, f"src/source/{NEW_SOURCE}.c": SOURCE_SOURCE},
-        [("src/record/source_registry.c", r'^#include "source/host.h"', f'#include "source/{NEW_SOURCE}.h"\n'),
-         ("src/record/source_registry.c", r"NULL\};", "&ss_source_heartbeat, ")])
+        [("src/record/sources/source_registry.c", r'^#include "source/host.h"', f'#include "source/{NEW_SOURCE}.h"\n'),
+         ("src/record/sources/source_registry.c", r"NULL\};", "&ss_source_heartbeat, ")])
     return overlay.program(), overlay
 
 

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "record/on_demand_text.h"
+#include "record/windows/on_demand_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

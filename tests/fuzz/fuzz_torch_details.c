@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "record/torch_details.h"
+#include "record/tracks/torch_details.h"
 #include "trace/event_fields.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

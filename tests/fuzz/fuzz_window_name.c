@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/window_name.h"
+#include "record/run/window_name.h"
 
 enum { MAX_TEXT = 512 };
 

@@ -42,6 +42,9 @@ ROOMS = {
         "snapshot", "native", "load"],
     "view": [
         "output", "flame", "pictures", "export", "layouts", "report"],
+    "record": [
+        "run", "recording", "details", "windows", "processes", "tracks", "devices", "annotations", "sources",
+        "session"],
 }
 MOST_FILES_OF_A_ROOM = 40
 
@@ -361,7 +364,7 @@ def check_banned_calls(files):
 # others take the time from the clock of their options or context (struct ss_clock).
 CLOCK_READERS = {"src/base/clock.c", "src/base/clock.h", "src/base/clean.c", "src/annot/stamp.h",
                  "src/inject/nvtx_time.c", "src/platform/task_events.c",
-                 "src/platform/task_state.c", "src/record/supervisor.c", "src/record/witness.c",
+                 "src/platform/task_state.c", "src/record/session/supervisor.c", "src/record/run/witness.c",
                  "src/source/nvml.c", "src/trace/writer.c"}
 CLOCK_READ = re.compile(r"\b(ss_clock_monotonic_ns|ss_clock_read|clock_gettime)\s*\(")
 SLEEP = re.compile(r"\b(sleep|usleep|nanosleep|clock_nanosleep)\s*\(")

@@ -100,7 +100,7 @@ class Rules(unittest.TestCase):
 
     def test_clocks(self):
         read = "uint64_t now_ns = ss_clock_monotonic_ns();\n"
-        good = {"src/record/witness.c": read, "tests/unit/a/test_x.c": read + "// usleep(1)\n",
+        good = {"src/record/run/witness.c": read, "tests/unit/a/test_x.c": read + "// usleep(1)\n",
                 "src/view/a.c": "uint64_t now_ns = ss_clock_now_ns(clock);\n"}
         self.assertEqual([], self.complaints(rules.check_clocks, good))
         self.assertEqual(1, len(self.complaints(rules.check_clocks, {"src/view/a.c": read})))

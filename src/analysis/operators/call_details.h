@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What torch.profiler records of calls besides their time: the payloads of the ranges of its
- * domain, JSON objects as record/torch_profiles.c writes them, summed by row of calls. Pure.
+ * domain, JSON objects as record/tracks/torch_profiles.c writes them, summed by row of calls. Pure.
  */
 #ifndef SS_ANALYSIS_OPERATORS_CALL_DETAILS_H
 #define SS_ANALYSIS_OPERATORS_CALL_DETAILS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The folder of a run as input: its manifest, its files, and which of its ranks have none. The
- * layout is that of record/run_folder.h. Private to model/.
+ * layout is that of record/run/run_folder.h. Private to model/.
  */
 #ifndef SS_MODEL_FILES_RUN_INPUT_H
 #define SS_MODEL_FILES_RUN_INPUT_H

@@ -13,7 +13,7 @@
 #include "base/shared_names.h"
 #include "command_line.h"
 #include "json_output.h"
-#include "record/detail_filter.h"
+#include "record/details/detail_filter.h"
 
 #define MS UINT64_C(1000000)
 #define STEP_NS (4000 * MS)

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "counters/samples.h"
-#include "record/device_tracks.h"
+#include "record/devices/device_tracks.h"
 #include "recorded_story.h"
 
 enum {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "../manual_clock.h"
-#include "record/options.h"
+#include "record/run/options.h"
 #include "trace/reader.h"
 
 #define RECORDED_SECOND UINT64_C(1000000000)

@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "../manual_clock.h"
-#include "record/annotation_tracks.h"
-#include "record/context.h"
-#include "record/recorded_process.h"
+#include "record/processes/context.h"
+#include "record/processes/recorded_process.h"
+#include "record/tracks/annotation_tracks.h"
 #include "trace/event_fields.h"
 #include "trace/reader.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "record/annotation_clients.h"
+#include "record/annotations/annotation_clients.h"
 
 static struct ss_record_client *add(struct ss_record_annotations *annotations, uint32_t process_ref)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/collective_module.h"
+#include "record/tracks/collective_module.h"
 
 static void check(const char *text, const char *expected)
 {

@@ -6,7 +6,7 @@
 /* cmocka wants the four above first */
 #include <cmocka.h>
 
-#include "record/context.h"
+#include "record/processes/context.h"
 
 static void the_first_failure_is_the_error(void **state)
 {

@@ -7,7 +7,7 @@
 /* cmocka wants the four above first */
 #include <cmocka.h>
 
-#include "record/detail_budget.h"
+#include "record/details/detail_budget.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define HOUR_NS (3600 * SECOND_NS)

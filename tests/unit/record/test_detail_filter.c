@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/detail_filter.h"
+#include "record/details/detail_filter.h"
 
 #define MS UINT64_C(1000000)
 

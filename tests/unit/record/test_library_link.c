@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/library_link.h"
+#include "record/run/library_link.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/frame_table.h"
-#include "record/naming.h"
-#include "record/ranks.h"
+#include "record/recording/frame_table.h"
+#include "record/run/naming.h"
+#include "record/run/ranks.h"
 
 static void expect_name(const char *const *program, const char *beginning)
 {

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/on_demand_folder.h"
+#include "record/windows/on_demand_folder.h"
 
 struct fixture {
     char parent[64], path[96];

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "record/on_demand_text.h"
+#include "record/windows/on_demand_text.h"
 
 static struct ss_ping_key key_of(const char *token)
 {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "../manual_clock.h"
-#include "record/recording.h"
+#include "record/recording/recording.h"
 #include "trace/reader.h"
 
 enum { MAIN = 1, RANK_A, RANK_B, WORKER, MOST_FILES = 64, MOST_SAMPLES = 256 };

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "../manual_clock.h"
-#include "record/run_folder.h"
+#include "record/run/run_folder.h"
 
 enum { WORLD = 12, SECOND = 1000000000, MINUTES = 3600 };
 

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "record/session.h"
+#include "record/session/session.h"
 #include "recorded_program.h"
 
 /* Runs the session in a process of its own, whose signals are its own. */

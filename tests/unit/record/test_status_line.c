@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/terminal.h"
-#include "record/status_line.h"
+#include "record/run/status_line.h"
 
 enum { FIRST_S = 100 }; /* since the start of the clock */
 

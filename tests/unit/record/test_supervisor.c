@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "platform/procfs.h"
-#include "record/supervisor.h"
+#include "record/session/supervisor.h"
 #include "recorded_program.h"
 
 /* What a supervisor in a process of its own did. */

@@ -6,7 +6,7 @@
 /* cmocka wants the four above first */
 #include <cmocka.h>
 
-#include "record/ticker.h"
+#include "record/run/ticker.h"
 
 static const uint64_t ms = UINT64_C(1000000);
 

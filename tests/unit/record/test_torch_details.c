@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "record/torch_details.h"
+#include "record/tracks/torch_details.h"
 #include "trace/event_fields.h"
 
 /* The fields as text: "grid_x=8 bytes=64". */

@@ -7,7 +7,7 @@
 /* cmocka wants the four above first */
 #include <cmocka.h>
 
-#include "record/torch_profiles.h"
+#include "record/tracks/torch_profiles.h"
 #include "recorded_story.h"
 #include "source/torch_profile.h"
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/window_filter.h"
+#include "record/windows/window_filter.h"
 
 enum { SECOND = 1000000000 };
 

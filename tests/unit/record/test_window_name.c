@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/retained_files.h"
-#include "record/window_name.h"
+#include "record/run/retained_files.h"
+#include "record/run/window_name.h"
 
 static struct ss_window_name_values values(void)
 {
