@@ -144,7 +144,7 @@ def test_the_kernels_assemble(source_dir, tmp_path):
     ptxas = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
     if ptxas is None:
         pytest.skip("no ptxas: neither in the path nor in /usr/local/cuda/bin")
-    text = (source_dir / "src/cli/doctor_gpu_kernels.h").read_text()
+    text = (source_dir / "src/cli/doctor/doctor_gpu_kernels.h").read_text()
     strings = re.findall(r'^ +"((?:[^"\\]|\\.)*)"', text, re.M)
     assembly = tmp_path / "kernels.ptx"
     assembly.write_text("".join(strings).replace("\\n", "\n"))

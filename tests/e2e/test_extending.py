@@ -340,9 +340,9 @@ def extended(stepscope, source_dir, tmp_path_factory):
         "an output format",
         {f"src/view/export/{NEW_FORMAT}.h": FORMAT_HEADER,
          f"src/view/export/{NEW_FORMAT}.c": FORMAT_SOURCE},
-        [("src/cli/formats.c", r'^#include "view/export/speedscope.h"', f'#include "view/export/{NEW_FORMAT}.h"\n'),
-         ("src/cli/formats.c", r"^static enum ss_status write_chrome\(", FORMAT_FUNCTION),
-         ("src/cli/formats.c", r"^    \{\.name = NULL\}", FORMAT_ROW)])
+        [("src/cli/reading/formats.c", r'^#include "view/export/speedscope.h"', f'#include "view/export/{NEW_FORMAT}.h"\n'),
+         ("src/cli/reading/formats.c", r"^static enum ss_status write_chrome\(", FORMAT_FUNCTION),
+         ("src/cli/reading/formats.c", r"^    \{\.name = NULL\}", FORMAT_ROW)])
     overlay.add(
         "a format of the report",
         {f"src/view/report/report_{NEW_VIEW}.c": VIEW_SOURCE},

@@ -45,6 +45,9 @@ ROOMS = {
     "record": [
         "run", "recording", "details", "windows", "processes", "tracks", "devices", "annotations", "sources",
         "session"],
+    "cli": [
+        "line", "reading", "export", "checks", "record", "doctor", "info", "merge", "trigger", "view",
+        "commands"],
 }
 MOST_FILES_OF_A_ROOM = 40
 

@@ -140,9 +140,9 @@ class House(unittest.TestCase):
         self.assertFalse(parts & {"utils", "util", "misc", "helpers", "common_utils"})
 
     def test_every_command_row_has_its_file(self):
-        rows = re.findall(r"^SS_COMMAND\((\w+)\)", TEXTS["src/cli/commands.def"], re.M)
-        files = {path for path in SOURCES if re.match(r"src/cli/cmd_\w+\.c$", path)}
-        self.assertEqual({f"src/cli/cmd_{row}.c" for row in rows}, files)
+        rows = re.findall(r"^SS_COMMAND\((\w+)\)", TEXTS["src/cli/line/commands.def"], re.M)
+        files = {path for path in SOURCES if re.match(r"src/cli/commands/cmd_\w+\.c$", path)}
+        self.assertEqual({f"src/cli/commands/cmd_{row}.c" for row in rows}, files)
 
 
 class Headers(unittest.TestCase):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each format of `export` and each view of `report` has the figures of the recording. A new row of
-src/cli/formats.c or src/view/output/report_views.def fails here until it has a case."""
+src/cli/reading/formats.c or src/view/output/report_views.def fails here until it has a case."""
 
 import csv
 import gzip
@@ -224,7 +224,7 @@ def test_a_view_has_the_rows_of_the_table(text_of, recordings, name):
 # --- none is left out -------------------------------------------------------------------------------
 
 def test_every_format_and_view_has_its_case(source_dir):
-    rows = re.split(r"(?=\{\.name = )", (source_dir / "src/cli/formats.c").read_text())
+    rows = re.split(r"(?=\{\.name = )", (source_dir / "src/cli/reading/formats.c").read_text())
     exported = {row.split('"')[1] for row in rows if re.search(r"\.export = true", row)}
     views = set(re.findall(r"^SS_REPORT_VIEW\((\w+),", (source_dir / "src/view/output/report_views.def").read_text(), re.M))
     assert (set(FORMATS), set(VIEWS)) == (exported, views)

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/terminal.h"
-#include "cli/command_line.h"
+#include "cli/commands/command_line.h"
 
 enum { MOST_WORDS_RUN = 64, MOST_TEXTS = 4096 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parser of options: what it fills in, on a command of this test. */
-#include "cli/command.h"
+#include "cli/line/command.h"
 
 #include "command_line.h"
 

@@ -3,7 +3,7 @@
 #include "command_line.h"
 
 #include "base/version.h"
-#include "cli/command.h"
+#include "cli/line/command.h"
 
 static void test_the_start_page_names_the_first_commands(void **state)
 {

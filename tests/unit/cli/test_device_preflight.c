@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/device_preflight.h"
+#include "cli/record/device_preflight.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

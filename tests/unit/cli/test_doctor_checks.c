@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/doctor_checks.h"
+#include "cli/checks/doctor_checks.h"
 #include "unwind/cpython_layout.h"
 
 #include <errno.h>

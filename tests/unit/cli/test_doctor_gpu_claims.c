@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/doctor_gpu_claims.h"
+#include "cli/doctor/doctor_gpu_claims.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

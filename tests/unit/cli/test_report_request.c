@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the options of `report` ask for, and what they may not ask for together. */
-#include "cli/report_request.h"
+#include "cli/reading/report_request.h"
 
 #include "analysis/samples/hotspots.h"
 #include "analysis/tables/overview.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/suggestion.h"
+#include "cli/line/suggestion.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/translation.h"
+#include "cli/line/command.h"
+#include "cli/line/translation.h"
 
 enum { MOST_WORDS = 64 };
 

@@ -6,7 +6,7 @@
 /* cmocka wants the four above first */
 #include <cmocka.h>
 
-#include "cli/trigger_request.h"
+#include "cli/trigger/trigger_request.h"
 
 static void assert_steps(const char *text, bool is_ahead, int64_t first, int64_t last)
 {
