@@ -96,11 +96,9 @@ static void add_collectives(struct ss_timeline_links *links, const struct ss_sel
 
 static void add_work(struct ss_timeline_links *links, const struct ss_selection *selection)
 {
-    struct ss_device_works works;
-    ss_device_works_init(&works, selection);
-    add_launches(links, &works);
-    add_collectives(links, selection, &works);
-    ss_device_works_fini(&works);
+    const struct ss_device_works *works = ss_selection_works(selection);
+    add_launches(links, works);
+    add_collectives(links, selection, works);
 }
 
 static bool is_backward(uint8_t kind)

@@ -106,7 +106,7 @@ static struct part_counts count_part(const struct ss_model *model,
 /* What the tables are built from. */
 struct overview {
     const struct ss_model *model;
-    struct ss_device_works works;
+    const struct ss_device_works *works;
     struct ss_lost_kernels lost;
     struct ss_recorded_devices recorded;
 };
@@ -114,14 +114,13 @@ struct overview {
 static void init_overview(struct overview *overview, const struct ss_selection *selection)
 {
     overview->model = selection->model;
-    ss_device_works_init(&overview->works, selection);
+    overview->works = ss_selection_works(selection);
     ss_recorded_devices_init(&overview->recorded, selection->model);
     ss_lost_kernels_init(&overview->lost, selection, &overview->recorded);
 }
 
 static void fini_overview(struct overview *overview)
 {
-    ss_device_works_fini(&overview->works);
     ss_lost_kernels_fini(&overview->lost);
     ss_recorded_devices_fini(&overview->recorded);
 }
@@ -160,7 +159,7 @@ static void add_gpu(const struct overview *overview, const struct ss_device_part
                     struct ss_table *table)
 {
     const struct ss_model *model = overview->model;
-    const struct ss_device_work *works = &overview->works.works.data[part->first];
+    const struct ss_device_work *works = &overview->works->works.data[part->first];
     size_t count = part->end - part->first;
     struct part_counts counts = count_part(model, works, count);
     struct ss_busy busy;
@@ -193,8 +192,8 @@ void ss_gpu_table(const struct ss_selection *selection, struct ss_table *table)
                                .columns = gpu_columns,
                                .column_count = SS_GPU_COLUMNS};
     init_overview(&overview, selection);
-    for (size_t i = 0; i < overview.works.parts.count; i++) {
-        add_gpu(&overview, &overview.works.parts.data[i], table);
+    for (size_t i = 0; i < overview.works->parts.count; i++) {
+        add_gpu(&overview, &overview.works->parts.data[i], table);
     }
     fini_overview(&overview);
 }
@@ -228,7 +227,7 @@ static void add_work(struct stream_row *row, const struct ss_device_work *work)
 static void collect_streams(const struct overview *overview, struct stream_rows *rows)
 {
     const struct ss_model *model = overview->model;
-    const struct ss_device_works *works = &overview->works;
+    const struct ss_device_works *works = overview->works;
     uint32_t *row_of = ss_alloc_zero(model->streams.count + 1, sizeof *row_of);
     for (size_t i = 0; i < works->parts.count; i++) {
         const struct ss_device_part *part = &works->parts.data[i];

@@ -50,10 +50,10 @@ static const struct ss_step *recorded_step_at(const struct ss_step_summary *trai
 static void add_works(const struct ss_device_summary *summary, const struct ss_model *model,
                       const struct ss_step_summary *training, size_t *row_of_step)
 {
-    for (size_t i = 0; i < summary->works.parts.count; i++) {
-        const struct ss_device_part *part = &summary->works.parts.data[i];
+    for (size_t i = 0; i < summary->works->parts.count; i++) {
+        const struct ss_device_part *part = &summary->works->parts.data[i];
         for (size_t j = part->first; j < part->end; j++) {
-            const struct ss_device_work *work = &summary->works.works.data[j];
+            const struct ss_device_work *work = &summary->works->works.data[j];
             uint64_t length_ns = work->end_ns - work->begin_ns;
             const struct ss_step *step = recorded_step_at(training, work->process, work->begin_ns);
             if (step != NULL && work->type == SS_EVENT_TYPE_kernel) {
@@ -90,8 +90,8 @@ static void add_steps(struct ss_device_summary *summary, const struct ss_model *
     for (size_t i = 0; i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
         bool is_first = true;
-        for (size_t part = 0; part < summary->works.parts.count; part++) {
-            if (summary->works.parts.data[part].process != step->process ||
+        for (size_t part = 0; part < summary->works->parts.count; part++) {
+            if (summary->works->parts.data[part].process != step->process ||
                 !step->has_device_work) {
                 continue;
             }
@@ -168,24 +168,23 @@ static void fini_times(struct device_times *times, const struct ss_device_works 
 void ss_device_summary_init(struct ss_device_summary *summary, const struct ss_selection *selection,
                             const struct ss_step_summary *training)
 {
-    *summary = (struct ss_device_summary){0};
+    *summary = (struct ss_device_summary){.works = ss_selection_works(selection)};
     if (!ss_model_has_device_work(selection->model)) {
         return;
     }
     struct device_times times;
-    ss_device_works_init(&summary->works, selection);
-    init_times(&times, selection->model, &summary->works, training);
+    init_times(&times, selection->model, summary->works, training);
     add_steps(summary, selection->model, training, &times);
-    fini_times(&times, &summary->works);
+    fini_times(&times, summary->works);
     add_up(summary, training);
 }
 
 void ss_device_summary_find_queues(struct ss_device_summary *summary, const struct ss_model *model,
                                    const struct ss_step_summary *training)
 {
-    for (size_t part = 0; part < summary->works.parts.count; part++) {
+    for (size_t part = 0; part < summary->works->parts.count; part++) {
         struct ss_device_queue queue;
-        ss_device_queue_init(&queue, model, &summary->works, &summary->works.parts.data[part]);
+        ss_device_queue_init(&queue, model, summary->works, &summary->works->parts.data[part]);
         for (size_t i = 0; i < summary->steps.count; i++) {
             struct ss_device_step *row = &summary->steps.data[i];
             const struct ss_step *step = &training->steps.data[row->step];
@@ -197,14 +196,8 @@ void ss_device_summary_find_queues(struct ss_device_summary *summary, const stru
     }
 }
 
-void ss_device_summary_release(struct ss_device_summary *summary)
-{
-    ss_vec_fini(&summary->works.works);
-}
-
 void ss_device_summary_fini(struct ss_device_summary *summary)
 {
     ss_vec_fini(&summary->steps);
-    ss_device_works_fini(&summary->works);
     *summary = (struct ss_device_summary){0};
 }

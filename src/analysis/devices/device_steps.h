@@ -38,7 +38,7 @@ struct ss_device_mean {
 };
 
 struct ss_device_summary {
-    struct ss_device_works works;
+    const struct ss_device_works *works;           /* of the selection */
     struct ss_vec_of(struct ss_device_step) steps; /* by step, then by part */
     struct ss_device_mean mean;
 };
@@ -49,8 +49,6 @@ void ss_device_summary_init(struct ss_device_summary *summary, const struct ss_s
 /* Fills `queued`, which takes memory for each work. */
 void ss_device_summary_find_queues(struct ss_device_summary *summary, const struct ss_model *model,
                                    const struct ss_step_summary *training);
-/* Frees the works, whose parts stay: what reports show is summed up. */
-void ss_device_summary_release(struct ss_device_summary *summary);
 void ss_device_summary_fini(struct ss_device_summary *summary);
 
 /* The mean per step. */

@@ -138,7 +138,7 @@ static void add_rows(const struct ss_model *model, const struct ss_device_summar
             const struct ss_device_step *row = &summary->steps.data[at];
             struct ss_cell *cells = add_row(table, max_rows);
             if (cells != NULL) {
-                put_owner(model, &summary->works.parts.data[row->part], cells);
+                put_owner(model, &summary->works->parts.data[row->part], cells);
                 put_step(training, step, cells);
                 put_work(step, row, cells);
             }

@@ -84,10 +84,9 @@ struct building {
 
 static void add_works(struct building *building, const struct ss_selection *selection)
 {
-    struct ss_device_works works;
-    ss_device_works_init(&works, selection);
-    for (size_t i = 0; i < works.works.count; i++) {
-        const struct ss_device_work *work = &works.works.data[i];
+    const struct ss_device_works *works = ss_selection_works(selection);
+    for (size_t i = 0; i < works->works.count; i++) {
+        const struct ss_device_work *work = &works->works.data[i];
         if ((building->options->types >> work->type & 1) != 0) {
             ss_vec_push(&building->instances, (struct instance){.begin_ns = work->begin_ns,
                                                                 .end_ns = work->end_ns,
@@ -100,7 +99,6 @@ static void add_works(struct building *building, const struct ss_selection *sele
                                                                 .work_class = work->work_class});
         }
     }
-    ss_device_works_fini(&works);
 }
 
 static int compare_instances(const void *left, const void *right)

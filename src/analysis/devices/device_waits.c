@@ -281,7 +281,6 @@ void ss_device_waits_table(const struct ss_selection *selection,
                            const struct ss_step_summary *training, uint64_t max_rows,
                            struct ss_table *table)
 {
-    struct ss_device_works works;
     struct ss_range_finder finder;
     struct ss_steady_time steady;
     struct ss_device_waits waits;
@@ -290,10 +289,9 @@ void ss_device_waits_table(const struct ss_selection *selection,
                                .empty_text = "no call that waits for a device was recorded",
                                .columns = columns,
                                .column_count = SS_DEVICE_WAIT_COLUMNS};
-    ss_device_works_init(&works, selection);
     ss_range_finder_init(&finder, selection->model);
     ss_steady_time_init(&steady, training, SS_STEADY_OF_DEVICES);
-    ss_device_waits_init(&waits, selection, &works, &finder, &steady);
+    ss_device_waits_init(&waits, selection, ss_selection_works(selection), &finder, &steady);
     for (size_t i = 0; i < waits.rows.count; i++) {
         if (max_rows != 0 && i >= max_rows) {
             table->hidden_rows = waits.rows.count - i;
@@ -304,5 +302,4 @@ void ss_device_waits_table(const struct ss_selection *selection,
     ss_device_waits_fini(&waits);
     ss_steady_time_fini(&steady);
     ss_range_finder_fini(&finder);
-    ss_device_works_fini(&works);
 }

@@ -298,7 +298,7 @@ void ss_device_stacks_weigh(struct ss_model *model)
         stacking_init(&stacking, model, &places);
         for (size_t i = 0; i < places.rows.count; i++) {
             const struct ss_launch_place *place = &places.rows.data[i];
-            add_work(&stacking, place, &lines.rows[i], &places.works.works.data[place->work]);
+            add_work(&stacking, place, &lines.rows[i], &places.works->works.data[place->work]);
         }
         stacking_fini(&stacking);
     }

@@ -82,7 +82,7 @@ static void add_name(struct building *building, size_t row, const struct ss_devi
 static void add_place(struct building *building, size_t at)
 {
     const struct ss_launch_place *place = &building->places.rows.data[at];
-    const struct ss_device_work *work = &building->places.works.works.data[place->work];
+    const struct ss_device_work *work = &building->places.works->works.data[place->work];
     const struct ss_launch_frames *frames = &building->lines.rows[at];
     size_t index = place->launch != SS_LAUNCH_RECORDED ? building->lines.lines.count + place->launch
                                                        : frames->line;

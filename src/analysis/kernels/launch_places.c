@@ -6,6 +6,7 @@
 
 #include "analysis/calls/calls.h"
 #include "analysis/calls/forward_operators.h"
+#include "analysis/selection/parts.h"
 #include "analysis/table/distribution.h"
 #include "base/alloc.h"
 
@@ -27,10 +28,15 @@ static void init_works(struct ss_launch_places *places)
     for (uint32_t i = 0; i < model->threads.count; i++) {
         wider.processes[model->threads.data[i].process] |= selection->threads[i];
     }
+    bool is_wider = false;
     for (uint32_t i = 0; i < model->processes.count; i++) {
+        is_wider |= wider.processes[i] && !selection->processes[i];
         wider.processes[i] |= selection->processes[i];
     }
-    ss_device_works_init(&places->works, &wider);
+    if (is_wider) {
+        wider.parts = places->own_parts = ss_parts_new();
+    }
+    places->works = ss_selection_works(is_wider ? &wider : selection);
     ss_free(wider.processes);
 }
 
@@ -64,8 +70,8 @@ static uint64_t *first_launched(const struct ss_launch_places *places)
     for (size_t i = 0; i <= streams; i++) {
         first_ns[i] = UINT64_MAX;
     }
-    for (size_t i = 0; i < places->works.works.count; i++) {
-        const struct ss_device_work *work = &places->works.works.data[i];
+    for (size_t i = 0; i < places->works->works.count; i++) {
+        const struct ss_device_work *work = &places->works->works.data[i];
         if (call_of(places, work) != 0 && work->begin_ns < first_ns[work->stream]) {
             first_ns[work->stream] = work->begin_ns;
         }
@@ -85,8 +91,8 @@ static int compare_places(const void *left, const void *right)
 static void collect(struct ss_launch_places *places)
 {
     uint64_t *first_ns = first_launched(places);
-    for (size_t i = 0; i < places->works.works.count; i++) {
-        const struct ss_device_work *work = &places->works.works.data[i];
+    for (size_t i = 0; i < places->works->works.count; i++) {
+        const struct ss_device_work *work = &places->works->works.data[i];
         if (!launched_by_selected(places, work)) {
             continue;
         }
@@ -309,7 +315,7 @@ static void find_forward(struct ss_launch_places *places, const struct enclosing
         uint64_t number;
         if (number_of(enclosing, place, &number)) {
             const struct ss_forward_operator *found =
-                ss_forward_operator_of(&forward, places->works.works.data[place->work].process,
+                ss_forward_operator_of(&forward, places->works->works.data[place->work].process,
                                        number, model->ranges.data[place->node - 1].begin_ns);
             place->forward = found != NULL ? found->range + 1 : 0;
         }
@@ -350,7 +356,7 @@ static void find_steady(struct ss_launch_places *places,
         if (place->call == 0) {
             continue;
         }
-        uint32_t process = places->works.works.data[place->work].process;
+        uint32_t process = places->works->works.data[place->work].process;
         const struct ss_step *step =
             ss_step_at(training, process, model->ranges.data[place->call - 1].begin_ns);
         place->is_steady = step != NULL && counts(step, options);
@@ -380,7 +386,8 @@ void ss_launch_places_init(struct ss_launch_places *places, const struct ss_sele
 
 void ss_launch_places_release(struct ss_launch_places *places)
 {
-    ss_device_works_fini(&places->works);
+    ss_parts_free(places->own_parts);
+    places->own_parts = NULL;
     ss_range_finder_fini(&places->finder);
     ss_vec_fini(&places->rows);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/selection/parts.h"
 #include "base/alloc.h"
 #include "base/device_api.h"
 #include "base/intern.h"
@@ -233,31 +234,46 @@ static void find_parts(struct ss_device_works *works)
     }
 }
 
-static void init(struct ss_device_works *works, const struct ss_selection *selection,
-                 unsigned unwanted_flags)
+static struct ss_device_works *build(const struct ss_selection *selection, unsigned unwanted_flags)
 {
-    *works = (struct ss_device_works){0};
+    struct ss_device_works *works = ss_alloc_zero(1, sizeof *works);
     collect(works, selection, unwanted_flags);
     if (works->works.count > 0) {
         join_launches(works, selection->model);
         find_parts(works);
     }
+    return works;
 }
 
-void ss_device_works_init(struct ss_device_works *works, const struct ss_selection *selection)
+static void *build_requested(const struct ss_selection *selection)
 {
-    init(works, selection, SS_RANGE_OUTSIDE);
+    return build(selection, SS_RANGE_OUTSIDE);
 }
 
-void ss_device_works_init_all(struct ss_device_works *works, const struct ss_selection *selection)
+static void *build_all(const struct ss_selection *selection)
 {
-    init(works, selection, 0);
+    return build(selection, 0);
 }
 
-void ss_device_works_fini(struct ss_device_works *works)
+static void free_works(void *part)
 {
+    struct ss_device_works *works = part;
     ss_vec_fini(&works->works);
     ss_vec_fini(&works->parts);
+    ss_free(works);
+}
+
+static const struct ss_part_kind requested_works = {build_requested, free_works};
+static const struct ss_part_kind all_works = {build_all, free_works};
+
+const struct ss_device_works *ss_selection_works(const struct ss_selection *selection)
+{
+    return ss_parts_get(selection->parts, &requested_works, selection);
+}
+
+const struct ss_device_works *ss_selection_all_works(const struct ss_selection *selection)
+{
+    return ss_parts_get(selection->parts, &all_works, selection);
 }
 
 bool ss_model_has_device_work(const struct ss_model *model)

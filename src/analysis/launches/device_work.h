@@ -35,11 +35,11 @@ struct ss_device_works {
     size_t without_launch;
 };
 
-/* Only processes of the selection, and work that began in the requested time. */
-void ss_device_works_init(struct ss_device_works *works, const struct ss_selection *selection);
+/* Only processes of the selection, and work that began in the requested time. Built once for each
+ * selection (analysis/selection/parts.h), as is the next. */
+const struct ss_device_works *ss_selection_works(const struct ss_selection *selection);
 /* Also work that began outside the requested time. */
-void ss_device_works_init_all(struct ss_device_works *works, const struct ss_selection *selection);
-void ss_device_works_fini(struct ss_device_works *works);
+const struct ss_device_works *ss_selection_all_works(const struct ss_selection *selection);
 
 /* Whether the model has work of devices at all. */
 bool ss_model_has_device_work(const struct ss_model *model);

@@ -119,15 +119,14 @@ static void find_complete(struct search *search)
 /* Work that names no launch may be that of any: of its process nothing can be said. */
 static void join_works(struct search *search)
 {
-    struct ss_device_works works;
+    const struct ss_device_works *works = ss_selection_all_works(search->selection);
     int64_t correlation;
     uint32_t *launch_of = ss_alloc_zero(search->model->ranges.count + 1, sizeof *launch_of);
     for (size_t i = 0; i < search->launches.count; i++) {
         launch_of[search->launches.data[i].range + 1] = (uint32_t)i + 1;
     }
-    ss_device_works_init_all(&works, search->selection);
-    for (size_t i = 0; i < works.works.count; i++) {
-        const struct ss_device_work *work = &works.works.data[i];
+    for (size_t i = 0; i < works->works.count; i++) {
+        const struct ss_device_work *work = &works->works.data[i];
         if (work->launch != 0 && launch_of[work->launch] != 0) {
             struct launch *launch = &search->launches.data[launch_of[work->launch] - 1];
             launch->work_from_ns =
@@ -141,7 +140,6 @@ static void join_works(struct search *search)
             search->is_complete[work->process] = true;
         }
     }
-    ss_device_works_fini(&works);
     ss_free(launch_of);
 }
 

@@ -158,18 +158,16 @@ static uint32_t outermost_operator(const struct ss_allocation_coder *coder, uint
 static void find_copies(struct ss_allocation_coder *coder, const struct ss_selection *selection)
 {
     const struct ss_model *model = coder->model;
-    struct ss_device_works works;
+    const struct ss_device_works *works = ss_selection_works(selection);
     coder->copies = ss_alloc_zero(model->ranges.count + 1, sizeof *coder->copies);
-    ss_device_works_init(&works, selection);
-    for (size_t i = 0; i < works.works.count; i++) {
-        const struct ss_device_work *work = &works.works.data[i];
+    for (size_t i = 0; i < works->works.count; i++) {
+        const struct ss_device_work *work = &works->works.data[i];
         if (work->type == SS_EVENT_TYPE_copy && work->launch != 0 &&
             is_from_host(model, &model->ranges.data[work->range])) {
             uint32_t outermost = outermost_operator(coder, work->launch);
             coder->copies[outermost != 0 ? outermost - 1 : model->ranges.count] = true;
         }
     }
-    ss_device_works_fini(&works);
 }
 
 /* --- numbers of autograd ---------------------------------------------------------------------- */

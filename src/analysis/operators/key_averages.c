@@ -54,7 +54,7 @@ static void name_works(struct averages *averages)
     ss_vec_resize(&row_of, model->strings.count + 1);
     for (size_t i = 0; i < averages->places.rows.count; i++) {
         const struct ss_launch_place *place = &averages->places.rows.data[i];
-        const struct ss_device_work *work = &averages->places.works.works.data[place->work];
+        const struct ss_device_work *work = &averages->places.works->works.data[place->work];
         uint32_t text = model->names.data[work->name].text;
         if (row_of.data[text] == 0) {
             ss_vec_push(&averages->names, (struct work_row){.text = text});

@@ -184,7 +184,7 @@ static void phase_works_init(struct phase_works *works, const struct ss_step_sum
     for (size_t i = 0; i < places->rows.count; i++) {
         const struct ss_launch_place *place = &places->rows.data[i];
         if (place->is_steady) {
-            uint32_t process = places->works.works.data[place->work].process;
+            uint32_t process = places->works->works.data[place->work].process;
             const struct ss_model_range *call = &selection->model->ranges.data[place->call - 1];
             ss_launch_sum_add(&works->rows[phase_of(summary, process, call->begin_ns)], place->ns);
             ss_launch_sum_add(&works->steady, place->ns);

@@ -45,19 +45,19 @@ void ss_pipeline_devices_init(struct ss_pipeline_devices *devices,
                               const struct ss_step_parts *parts, size_t forward, size_t backward)
 {
     const struct ss_model *model = selection->model;
-    *devices = (struct ss_pipeline_devices){.training = training};
+    *devices =
+        (struct ss_pipeline_devices){.training = training, .works = ss_selection_works(selection)};
     if (!ss_model_has_device_work(model)) {
         return;
     }
-    ss_device_works_init(&devices->works, selection);
     devices->busy = ss_alloc_zero(model->processes.count, sizeof *devices->busy);
     devices->passes = ss_alloc_zero(training->steps.count + 1, sizeof *devices->passes);
     for (size_t i = 0; i < training->steps.count; i++) {
         devices->passes[i].first_forward_ns = devices->passes[i].first_backward_ns = UINT64_MAX;
     }
-    for (size_t i = 0; i < devices->works.parts.count; i++) {
-        const struct ss_device_part *part = &devices->works.parts.data[i];
-        const struct ss_device_work *works = devices->works.works.data + part->first;
+    for (size_t i = 0; i < devices->works->parts.count; i++) {
+        const struct ss_device_part *part = &devices->works->parts.data[i];
+        const struct ss_device_work *works = devices->works->works.data + part->first;
         size_t count = part->end - part->first;
         if (i > 0 && part[-1].process == part->process) {
             continue;
@@ -77,12 +77,11 @@ bool ss_pipeline_devices_lack(const struct ss_pipeline_devices *devices, const s
 
 void ss_pipeline_devices_fini(struct ss_pipeline_devices *devices)
 {
-    for (size_t i = 0; i < devices->works.parts.count; i++) {
-        ss_busy_fini(&devices->busy[devices->works.parts.data[i].process]);
+    for (size_t i = 0; i < devices->works->parts.count; i++) {
+        ss_busy_fini(&devices->busy[devices->works->parts.data[i].process]);
     }
     ss_free(devices->busy);
     ss_free(devices->passes);
-    ss_device_works_fini(&devices->works);
 }
 
 bool ss_pipeline_devices_find(const struct ss_pipeline_devices *devices, const struct ss_step *step,

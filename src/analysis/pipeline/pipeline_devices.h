@@ -19,9 +19,9 @@ struct ss_pipeline_pass {
 
 struct ss_pipeline_devices {
     const struct ss_step_summary *training;
-    struct ss_device_works works;
-    struct ss_busy *busy;            /* by process of the model */
-    struct ss_pipeline_pass *passes; /* by step; without work_ns and forwards */
+    const struct ss_device_works *works; /* of the selection */
+    struct ss_busy *busy;                /* by process of the model */
+    struct ss_pipeline_pass *passes;     /* by step; without work_ns and forwards */
 };
 
 /* `forward`, `backward`: phases of the summary, of which `parts` has the times on the host. */

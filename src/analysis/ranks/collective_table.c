@@ -249,7 +249,6 @@ static void add_rows(const struct ss_model *model, const struct ss_collectives *
 void ss_collective_table(const struct ss_selection *selection, uint64_t max_rows,
                          struct ss_table *table)
 {
-    struct ss_device_works works;
     struct ss_collectives collectives;
     struct ss_messages messages;
     struct ss_range_runs runs;
@@ -262,8 +261,7 @@ void ss_collective_table(const struct ss_selection *selection, uint64_t max_rows
         .row_noun = "collective",
         .columns = columns,
         .column_count = SS_COLLECTIVE_COLUMNS};
-    ss_device_works_init(&works, selection);
-    ss_collectives_init(&collectives, selection, &works, NULL);
+    ss_collectives_init(&collectives, selection, ss_selection_works(selection), NULL);
     ss_range_runs_init(&runs, selection->model);
     ss_messages_init(&messages, selection, &runs);
     ss_blame_init(&blame, selection->model, &collectives, false);
@@ -275,5 +273,4 @@ void ss_collective_table(const struct ss_selection *selection, uint64_t max_rows
     ss_messages_fini(&messages);
     ss_range_runs_fini(&runs);
     ss_collectives_fini(&collectives);
-    ss_device_works_fini(&works);
 }

@@ -247,14 +247,8 @@ void ss_rank_profiles_init(struct ss_rank_profiles *profiles, const struct ss_se
                            const struct ss_device_summary *devices,
                            const struct ss_step_summary *training)
 {
-    struct ss_device_works works = {0};
-    bool has_works = devices != NULL && devices->works.works.count > 0;
     *profiles = (struct ss_rank_profiles){.has_steps = training->steps.count > 0};
-    if (!has_works) { /* a summary may have released them */
-        ss_device_works_init(&works, selection);
-    }
-    ss_collectives_init(&profiles->collectives, selection, has_works ? &devices->works : &works,
-                        training);
+    ss_collectives_init(&profiles->collectives, selection, ss_selection_works(selection), training);
     ss_blame_init(&profiles->blame, selection->model, &profiles->collectives,
                   profiles->collectives.steady > 0);
     sum_steps(profiles, training);
@@ -273,7 +267,6 @@ void ss_rank_profiles_init(struct ss_rank_profiles *profiles, const struct ss_se
         qsort(profiles->rows.data, profiles->rows.count, sizeof *profiles->rows.data, compare);
     }
     find_stages(profiles, training, selection->model);
-    ss_device_works_fini(&works);
 }
 
 void ss_rank_profiles_fini(struct ss_rank_profiles *profiles)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/report/report_parts.h"
+#include "analysis/selection/parts.h"
 #include "analysis/tables/overview.h"
 #include "base/alloc.h"
 
@@ -20,7 +21,9 @@ static void sum_up_steps(const struct ss_selection *selection,
     wider.processes = ss_alloc(count * sizeof *wider.processes);
     memcpy(wider.processes, selection->processes, count * sizeof *wider.processes);
     options->kind->add_processes(selection, wider.processes);
+    wider.parts = ss_parts_new();
     ss_step_summary_init(training, &wider, &options->table->steps);
+    ss_parts_free(wider.parts);
     ss_free(wider.processes);
 }
 

@@ -190,7 +190,7 @@ static void set_measured(struct ss_roofline_share *share, struct ss_roofline_bui
 bool ss_roofline_share_find(struct ss_roofline_building *building, size_t index, bool are_together,
                             struct ss_roofline_share *share)
 {
-    const struct ss_device_work *work = &building->works.works.data[index];
+    const struct ss_device_work *work = &building->works->works.data[index];
     uint32_t owner = building->owners[index];
     uint32_t known = owner != 0 ? building->known_of[owner - 1] : 0;
     *share = (struct ss_roofline_share){.family = ss_roofline_family(building, work->name),
@@ -212,7 +212,7 @@ bool ss_roofline_share_find(struct ss_roofline_building *building, size_t index,
 static void add_kernel(struct summing *summing, size_t index)
 {
     struct ss_roofline_building *building = summing->building;
-    const struct ss_device_work *work = &building->works.works.data[index];
+    const struct ss_device_work *work = &building->works->works.data[index];
     uint32_t owner = building->owners[index];
     bool are_together =
         (summing->grouping & (SS_ROOFLINE_BY_OPERATOR | SS_ROOFLINE_BY_MODULE)) != 0;
@@ -271,7 +271,7 @@ static void add_host_calls(struct summing *summing)
 static void sum_rows(struct summing *summing)
 {
     struct ss_roofline *roofline = summing->roofline;
-    const struct ss_device_works *works = &summing->building->works;
+    const struct ss_device_works *works = summing->building->works;
     roofline->is_host = true;
     for (size_t i = 0; i < works->works.count; i++) {
         if (ss_roofline_counts(summing->building, &works->works.data[i])) {

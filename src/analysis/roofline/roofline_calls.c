@@ -56,7 +56,7 @@ bool ss_roofline_counts(const struct ss_roofline_building *building,
 
 static void find_timed(struct ss_roofline_building *building)
 {
-    const struct ss_device_works *works = &building->works;
+    const struct ss_device_works *works = building->works;
     for (size_t i = 0; i < works->works.count && !building->has_timed; i++) {
         building->has_timed =
             computes(&works->works.data[i]) && is_timed(building->model, &works->works.data[i]);
@@ -86,7 +86,7 @@ static void find_owner(struct ss_roofline_building *building, size_t index)
                                    [SS_WORK_NO_FORMULA] = SS_ROOFLINE_NO_FORMULA,
                                    [SS_WORK_NO_SHAPES] = SS_ROOFLINE_NO_SHAPES,
                                    [SS_WORK_KNOWN] = SS_ROOFLINE_PREPARES};
-    const struct ss_device_work *work = &building->works.works.data[index];
+    const struct ss_device_work *work = &building->works->works.data[index];
     building->gaps[index] = SS_ROOFLINE_NO_LAUNCH;
     if (work->launch == 0) {
         return;
@@ -140,8 +140,8 @@ static void add_kernel(struct ss_roofline_building *building, const struct ss_de
 
 static void find_calls(struct ss_roofline_building *building)
 {
-    for (size_t i = 0; i < building->works.works.count; i++) {
-        const struct ss_device_work *work = &building->works.works.data[i];
+    for (size_t i = 0; i < building->works->works.count; i++) {
+        const struct ss_device_work *work = &building->works->works.data[i];
         if (!ss_roofline_counts(building, work)) {
             continue;
         }
@@ -172,8 +172,8 @@ void ss_roofline_building_init(struct ss_roofline_building *building,
     ss_range_finder_init(&building->finder, model);
     ss_sequences_init(&building->sequences, selection, &building->finder);
     ss_operator_calls_init(&building->calls, selection, &building->sequences);
-    ss_device_works_init(&building->works, selection);
-    size_t works = building->works.works.count + 1;
+    building->works = ss_selection_works(selection);
+    size_t works = building->works->works.count + 1;
     building->known_of = ss_alloc_zero(model->ranges.count + 1, sizeof *building->known_of);
     building->owners = ss_alloc_zero(works, sizeof *building->owners);
     building->gaps = ss_alloc_zero(works, sizeof *building->gaps);
@@ -189,7 +189,6 @@ void ss_roofline_building_fini(struct ss_roofline_building *building)
     ss_range_finder_fini(&building->finder);
     ss_sequences_fini(&building->sequences);
     ss_operator_calls_fini(&building->calls);
-    ss_device_works_fini(&building->works);
     ss_kernel_counters_fini(&building->counters);
     ss_vec_fini(&building->known);
     ss_free(building->known_of);

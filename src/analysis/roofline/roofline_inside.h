@@ -25,7 +25,7 @@ struct ss_roofline_building {
     struct ss_range_finder finder;
     struct ss_sequences sequences;
     struct ss_operator_calls calls;
-    struct ss_device_works works;
+    const struct ss_device_works *works; /* of the selection */
     struct ss_kernel_counters counters;
     bool has_timed; /* kernels with times: those of files without times are measurements of them */
     struct ss_vec_of(struct ss_roofline_call) known; /* calls that have kernels */

@@ -65,11 +65,11 @@ static double process_peak(const struct ss_roofline_building *building, uint32_t
                            enum ss_datatype type, const struct ss_device_peaks **first)
 {
     double sum = 0;
-    for (size_t i = 0; i < building->works.parts.count; i++) {
-        const struct ss_device_part *part = &building->works.parts.data[i];
+    for (size_t i = 0; i < building->works->parts.count; i++) {
+        const struct ss_device_part *part = &building->works->parts.data[i];
         bool computes = false;
         for (size_t w = part->first; w < part->end && part->process == process && !computes; w++) {
-            computes = ss_roofline_counts(building, &building->works.works.data[w]);
+            computes = ss_roofline_counts(building, &building->works->works.data[w]);
         }
         if (computes) {
             const struct ss_device_peaks *peaks = building->peaks[part->device];
@@ -112,8 +112,8 @@ static void add_peaks(struct ss_roofline_steps *steps, const struct ss_roofline_
 static double unknown_percent(struct ss_roofline_building *building)
 {
     double all_ns = 0, unknown_ns = 0;
-    for (size_t i = 0; i < building->works.works.count; i++) {
-        const struct ss_device_work *work = &building->works.works.data[i];
+    for (size_t i = 0; i < building->works->works.count; i++) {
+        const struct ss_device_work *work = &building->works->works.data[i];
         enum ss_kernel_family family = ss_roofline_family(building, work->name);
         uint32_t owner = building->owners[i];
         if (ss_roofline_counts(building, work) &&

@@ -81,7 +81,7 @@ static struct row *row_of(struct building *building, const struct ss_step *step,
 static void add_kernel(struct building *building, struct ss_roofline_building *roofline,
                        size_t index)
 {
-    const struct ss_device_work *work = &roofline->works.works.data[index];
+    const struct ss_device_work *work = &roofline->works->works.data[index];
     const struct ss_step *step = ss_step_at(building->training, work->process, work->begin_ns);
     struct ss_roofline_share share;
     if (step == NULL || !ss_roofline_counts(roofline, work)) {
@@ -393,7 +393,7 @@ void ss_step_roofline_table(const struct ss_selection *selection,
                                .column_count = SS_STEP_ROOFLINE_COLUMNS};
     ss_intern_init(&building.keys);
     ss_roofline_building_init(&roofline, selection);
-    for (size_t i = 0; i < roofline.works.works.count && training->steps.count > 0; i++) {
+    for (size_t i = 0; i < roofline.works->works.count && training->steps.count > 0; i++) {
         add_kernel(&building, &roofline, i);
     }
     ss_roofline_building_fini(&roofline);

@@ -33,6 +33,8 @@ struct ss_selection_options {
     unsigned workers;    /* threads that tables are made with; the result is the same. 0: 1 */
 };
 
+struct ss_parts;
+
 struct ss_selection {
     const struct ss_model *model;
     bool *totals; /* by index of model->totals: whether it counts */
@@ -41,15 +43,16 @@ struct ss_selection {
      * none. */
     bool *threads, *processes;
     /* In samples (ticks). */
-    uint64_t recorded;    /* all samples */
-    uint64_t shown;       /* what counts: 100 % */
-    uint64_t idle;        /* left out by the idle policy */
-    uint64_t no_gil;      /* left out by gil_only */
-    uint64_t filtered;    /* left out by thread, process, match, exclude or the time range */
-    uint64_t frameless;   /* no frame at all: threads outside Python, stacks that were not read */
-    uint64_t records;     /* of the shown: ticks at which a stack was really read */
-    unsigned workers;     /* threads for analyses of it; 0: 1 */
-    bool has_first_steps; /* samples within first steps count too (ss_selection_within_steps) */
+    uint64_t recorded;      /* all samples */
+    uint64_t shown;         /* what counts: 100 % */
+    uint64_t idle;          /* left out by the idle policy */
+    uint64_t no_gil;        /* left out by gil_only */
+    uint64_t filtered;      /* left out by thread, process, match, exclude or the time range */
+    uint64_t frameless;     /* no frame at all: threads outside Python, stacks that were not read */
+    uint64_t records;       /* of the shown: ticks at which a stack was really read */
+    unsigned workers;       /* threads for analyses of it; 0: 1 */
+    bool has_first_steps;   /* samples within first steps count too (ss_selection_within_steps) */
+    struct ss_parts *parts; /* what analyses of it share (analysis/selection/parts.h) */
 };
 
 /* SS_E_USAGE for a bad regex. */

@@ -108,8 +108,8 @@ static void sum_works(struct ss_device_facts *facts, const struct ss_model *mode
                                .ns = ss_alloc_zero(model->names.count + 1, sizeof *sums.ns),
                                .counts =
                                    ss_alloc_zero(model->names.count + 1, sizeof *sums.counts)};
-    for (size_t i = 0; i < facts->summary.works.works.count; i++) {
-        const struct ss_device_work *work = &facts->summary.works.works.data[i];
+    for (size_t i = 0; i < facts->summary.works->works.count; i++) {
+        const struct ss_device_work *work = &facts->summary.works->works.data[i];
         if (!is_steady(training, work->process, work->begin_ns)) {
             continue;
         }
@@ -189,7 +189,7 @@ static void sum_waits(struct ss_device_facts *facts, const struct ss_selection *
     struct ss_steady_time steady;
     ss_range_finder_init(&finder, selection->model);
     ss_steady_time_init(&steady, training, SS_STEADY_OF_DEVICES);
-    ss_device_waits_init(&facts->waits, selection, &facts->summary.works, &finder, &steady);
+    ss_device_waits_init(&facts->waits, selection, facts->summary.works, &finder, &steady);
     for (size_t i = 0; i < facts->waits.rows.count; i++) {
         facts->wait_calls += facts->waits.rows.data[i].steady_count;
         facts->wait_calls_ns += facts->waits.rows.data[i].steady_ns;
@@ -209,10 +209,9 @@ void ss_device_facts_find(struct ss_device_facts *facts, const struct ss_selecti
         sum_allocations(facts, selection, training);
         sum_bytes(facts, selection, training);
         sum_waits(facts, selection, training);
-        ss_collectives_init(&facts->collectives, selection, &facts->summary.works, training);
-        facts->exposed = ss_exposed_on_devices(selection->model, &facts->summary.works, training);
+        ss_collectives_init(&facts->collectives, selection, facts->summary.works, training);
+        facts->exposed = ss_exposed_on_devices(selection->model, facts->summary.works, training);
     }
-    ss_device_summary_release(&facts->summary);
 }
 
 void ss_device_facts_fini(struct ss_device_facts *facts)

@@ -60,16 +60,15 @@ static void add_copy(struct ss_gpu_recorded *recorded, const struct ss_model *mo
 
 static void read_works(struct ss_gpu_recorded *recorded, const struct ss_selection *selection)
 {
-    struct ss_device_works works;
-    ss_device_works_init(&works, selection);
-    for (size_t i = 0; i < works.works.count; i++) {
-        if (works.works.data[i].type == SS_EVENT_TYPE_kernel) {
-            add_kernel(recorded, selection->model, &works.works.data[i]);
+    const struct ss_device_works *works = ss_selection_works(selection);
+    for (size_t i = 0; i < works->works.count; i++) {
+        const struct ss_device_work *work = &works->works.data[i];
+        if (work->type == SS_EVENT_TYPE_kernel) {
+            add_kernel(recorded, selection->model, work);
         } else {
-            add_copy(recorded, selection->model, &works.works.data[i]);
+            add_copy(recorded, selection->model, work);
         }
     }
-    ss_device_works_fini(&works);
 }
 
 /* --- notes ------------------------------------------------------------------------------------ */

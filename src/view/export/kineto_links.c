@@ -12,16 +12,14 @@ enum { MOST_TRIED = 64 };
 
 static void join_launches(struct ss_kineto_links *links, const struct ss_selection *selection)
 {
-    struct ss_device_works works;
-    ss_device_works_init(&works, selection);
-    if (works.works.count > 0) {
+    const struct ss_device_works *works = ss_selection_works(selection);
+    if (works->works.count > 0) {
         size_t count = selection->model->ranges.count;
         links->launches = ss_alloc_zero(count, sizeof *links->launches);
     }
-    for (size_t i = 0; i < works.works.count; i++) {
-        links->launches[works.works.data[i].range] = works.works.data[i].launch;
+    for (size_t i = 0; i < works->works.count; i++) {
+        links->launches[works->works.data[i].range] = works->works.data[i].launch;
     }
-    ss_device_works_fini(&works);
 }
 
 void ss_kineto_links_init(struct ss_kineto_links *links, const struct ss_selection *selection)

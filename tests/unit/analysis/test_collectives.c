@@ -27,7 +27,7 @@ struct call {
 struct made {
     struct ss_model model;
     struct ss_selection selection;
-    struct ss_device_works works;
+    const struct ss_device_works *works;
     struct ss_collectives collectives;
     struct ss_blame blame;
     uint32_t ranks[MOST_RANKS];
@@ -56,12 +56,12 @@ static void begin(struct made *made, unsigned ranks, const struct call *calls, s
         add_calls(made, i, calls, count);
     }
     assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
-    ss_device_works_init(&made->works, &made->selection);
+    made->works = ss_selection_works(&made->selection);
 }
 
 static void find(struct made *made)
 {
-    ss_collectives_init(&made->collectives, &made->selection, &made->works, NULL);
+    ss_collectives_init(&made->collectives, &made->selection, made->works, NULL);
     ss_blame_init(&made->blame, &made->model, &made->collectives, false);
 }
 
@@ -69,7 +69,6 @@ static void end(struct made *made)
 {
     ss_blame_fini(&made->blame);
     ss_collectives_fini(&made->collectives);
-    ss_device_works_fini(&made->works);
     ss_selection_fini(&made->selection);
     ss_model_fini(&made->model);
 }

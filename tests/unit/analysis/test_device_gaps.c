@@ -15,7 +15,7 @@
 
 struct found {
     struct timed timed;
-    struct ss_device_works works;
+    const struct ss_device_works *works;
     struct ss_busy *busy;
     struct ss_device_gaps gaps;
 };
@@ -23,25 +23,24 @@ struct found {
 static void find(struct found *found)
 {
     timed_load(&found->timed);
-    ss_device_works_init(&found->works, &found->timed.selection);
-    found->busy = ss_alloc_zero(found->works.parts.count + 1, sizeof *found->busy);
-    for (size_t i = 0; i < found->works.parts.count; i++) {
-        const struct ss_device_part *part = &found->works.parts.data[i];
-        ss_busy_init(&found->busy[i], &found->works.works.data[part->first],
+    found->works = ss_selection_works(&found->timed.selection);
+    found->busy = ss_alloc_zero(found->works->parts.count + 1, sizeof *found->busy);
+    for (size_t i = 0; i < found->works->parts.count; i++) {
+        const struct ss_device_part *part = &found->works->parts.data[i];
+        ss_busy_init(&found->busy[i], &found->works->works.data[part->first],
                      part->end - part->first);
     }
-    ss_device_gaps_init(&found->gaps, &found->timed.model, &found->works, found->busy,
+    ss_device_gaps_init(&found->gaps, &found->timed.model, found->works, found->busy,
                         &found->timed.training.index.phases);
 }
 
 static void end(struct found *found)
 {
-    for (size_t i = 0; i < found->works.parts.count; i++) {
+    for (size_t i = 0; i < found->works->parts.count; i++) {
         ss_busy_fini(&found->busy[i]);
     }
     ss_free(found->busy);
     ss_device_gaps_fini(&found->gaps);
-    ss_device_works_fini(&found->works);
     timed_end(&found->timed);
 }
 

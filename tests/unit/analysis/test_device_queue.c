@@ -23,7 +23,7 @@ static void works_are_queued_from_their_call_to_their_begin(void **state)
 {
     (void)state;
     struct timed timed;
-    struct ss_device_works works;
+    const struct ss_device_works *works;
     struct ss_device_queue queue;
     timed_begin(&timed);
     timed_launch(&timed, 100, 105, 1);
@@ -37,8 +37,8 @@ static void works_are_queued_from_their_call_to_their_begin(void **state)
     timed_kernel(&timed, stream, "gemm", 200, 210, 3);
     timed_kernel(&timed, stream, "gemm", 290, 320, 4); /* clocks that differ */
     timed_load(&timed);
-    ss_device_works_init(&works, &timed.selection);
-    ss_device_queue_init(&queue, &timed.model, &works, &works.parts.data[0]);
+    works = ss_selection_works(&timed.selection);
+    ss_device_queue_init(&queue, &timed.model, works, &works->parts.data[0]);
     check(&queue, 0, 1000, 50 + 50 + 80, 3);
     check(&queue, 0, 100, 0, 0);
     check(&queue, 100, 110, 10, 1);
@@ -48,7 +48,6 @@ static void works_are_queued_from_their_call_to_their_begin(void **state)
     check(&queue, 200, 400, 0, 0);
     check(&queue, 130, 130, 0, 0);
     ss_device_queue_fini(&queue);
-    ss_device_works_fini(&works);
     timed_end(&timed);
 }
 
@@ -57,7 +56,7 @@ static void a_graph_queues_all_its_kernels(void **state)
 {
     (void)state;
     struct timed timed;
-    struct ss_device_works works;
+    const struct ss_device_works *works;
     struct ss_device_queue queue;
     timed_begin(&timed);
     timed_call(&timed, "cudaGraphLaunch", SS_EVENT_TYPE_launch, 100, 105, 1);
@@ -66,12 +65,11 @@ static void a_graph_queues_all_its_kernels(void **state)
     timed_kernel(&timed, stream, "b", 150, 170, 1);
     timed_kernel(&timed, stream, "c", 180, 180, 1);
     timed_load(&timed);
-    ss_device_works_init(&works, &timed.selection);
-    ss_device_queue_init(&queue, &timed.model, &works, &works.parts.data[0]);
+    works = ss_selection_works(&timed.selection);
+    ss_device_queue_init(&queue, &timed.model, works, &works->parts.data[0]);
     check(&queue, 0, 1000, 50 + 50 + 80, 3);
     check(&queue, 150, 180, 30, 1);
     ss_device_queue_fini(&queue);
-    ss_device_works_fini(&works);
     timed_end(&timed);
 }
 
@@ -79,17 +77,16 @@ static void nothing_launched_is_nothing_queued(void **state)
 {
     (void)state;
     struct timed timed;
-    struct ss_device_works works;
+    const struct ss_device_works *works;
     struct ss_device_queue queue;
     timed_begin(&timed);
     uint32_t stream = timed_stream(&timed, timed_device(&timed, 0), 7);
     timed_kernel(&timed, stream, "a", 150, 160, TIMED_NONE);
     timed_load(&timed);
-    ss_device_works_init(&works, &timed.selection);
-    ss_device_queue_init(&queue, &timed.model, &works, &works.parts.data[0]);
+    works = ss_selection_works(&timed.selection);
+    ss_device_queue_init(&queue, &timed.model, works, &works->parts.data[0]);
     check(&queue, 0, UINT64_MAX, 0, 0);
     ss_device_queue_fini(&queue);
-    ss_device_works_fini(&works);
     timed_end(&timed);
 }
 

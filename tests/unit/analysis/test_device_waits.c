@@ -14,7 +14,7 @@
 
 struct found {
     struct timed timed;
-    struct ss_device_works works;
+    const struct ss_device_works *works;
     struct ss_range_finder finder;
     struct ss_steady_time steady;
     struct ss_device_waits waits;
@@ -45,10 +45,10 @@ static void kernel(struct found *found, uint32_t stream, const char *name, uint6
 static void find(struct found *found)
 {
     timed_load(&found->timed);
-    ss_device_works_init(&found->works, &found->timed.selection);
+    found->works = ss_selection_works(&found->timed.selection);
     ss_range_finder_init(&found->finder, &found->timed.model);
     ss_steady_time_init(&found->steady, &found->timed.training, SS_STEADY_OF_DEVICES);
-    ss_device_waits_init(&found->waits, &found->timed.selection, &found->works, &found->finder,
+    ss_device_waits_init(&found->waits, &found->timed.selection, found->works, &found->finder,
                          &found->steady);
 }
 
@@ -57,7 +57,6 @@ static void end(struct found *found)
     ss_device_waits_fini(&found->waits);
     ss_steady_time_fini(&found->steady);
     ss_range_finder_fini(&found->finder);
-    ss_device_works_fini(&found->works);
     timed_end(&found->timed);
 }
 

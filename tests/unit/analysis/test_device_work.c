@@ -22,7 +22,7 @@ static void a_launch_has_the_correlation_of_its_work(void **state)
 {
     (void)state;
     struct timed timed;
-    struct ss_device_works works;
+    const struct ss_device_works *works;
     timed_begin(&timed);
     timed_launch(&timed, 100, 110, 1);
     timed_launch(&timed, 120, 130, 2);
@@ -33,15 +33,14 @@ static void a_launch_has_the_correlation_of_its_work(void **state)
     timed_kernel(&timed, stream, "first", 210, 210, 1);
     timed_copy(&timed, stream, "Memcpy HtoD (Pinned -> Device)", 220, 230, 3);
     timed_load(&timed);
-    ss_device_works_init(&works, &timed.selection);
-    assert_int_equal(works.works.count, 4);
-    assert_int_equal(works.without_launch, 1);
+    works = ss_selection_works(&timed.selection);
+    assert_int_equal(works->works.count, 4);
+    assert_int_equal(works->without_launch, 1);
     static const uint64_t expected[] = {0, 120, 100, 140};
     for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(launched_at(&timed, &works, i), expected[i]);
+        assert_int_equal(launched_at(&timed, works, i), expected[i]);
     }
-    assert_int_equal(works.works.data[3].work_class, SS_WORK_COPY);
-    ss_device_works_fini(&works);
+    assert_int_equal(works->works.data[3].work_class, SS_WORK_COPY);
     timed_end(&timed);
 }
 
@@ -49,7 +48,7 @@ static void kernels_of_a_graph_have_its_launch(void **state)
 {
     (void)state;
     struct timed timed;
-    struct ss_device_works works;
+    const struct ss_device_works *works;
     timed_begin(&timed);
     timed_call(&timed, "cudaGraphLaunch", SS_EVENT_TYPE_launch, 100, 110, 5);
     uint32_t stream = timed_stream(&timed, timed_device(&timed, 0), 7);
@@ -57,12 +56,11 @@ static void kernels_of_a_graph_have_its_launch(void **state)
         timed_kernel(&timed, stream, "gemm", 200 + 10 * i, 205 + 10 * i, 5);
     }
     timed_load(&timed);
-    ss_device_works_init(&works, &timed.selection);
+    works = ss_selection_works(&timed.selection);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(launched_at(&timed, &works, i), 100);
+        assert_int_equal(launched_at(&timed, works, i), 100);
     }
-    assert_int_equal(works.without_launch, 0);
-    ss_device_works_fini(&works);
+    assert_int_equal(works->without_launch, 0);
     timed_end(&timed);
 }
 
@@ -72,7 +70,7 @@ static void missing_and_shared_numbers(void **state)
 {
     (void)state;
     struct timed timed;
-    struct ss_device_works works;
+    const struct ss_device_works *works;
     timed_begin(&timed);
     timed_call(&timed, "hipStreamSynchronize", SS_EVENT_TYPE_synchronisation, 90, 95, 4);
     timed_call(&timed, "hipModuleLaunchKernel", SS_EVENT_TYPE_launch, 100, 110, 4);
@@ -82,11 +80,10 @@ static void missing_and_shared_numbers(void **state)
     timed_kernel(&timed, stream, "Cijk_Alik", 160, 170, TIMED_NONE);
     timed_copy(&timed, stream, "CopyHostToDevice", 170, 180, TIMED_NONE);
     timed_load(&timed);
-    ss_device_works_init(&works, &timed.selection);
-    assert_int_equal(works.works.count, 3);
-    assert_int_equal(launched_at(&timed, &works, 0), 100);
-    assert_int_equal(works.without_launch, 2);
-    ss_device_works_fini(&works);
+    works = ss_selection_works(&timed.selection);
+    assert_int_equal(works->works.count, 3);
+    assert_int_equal(launched_at(&timed, works, 0), 100);
+    assert_int_equal(works->without_launch, 2);
     timed_end(&timed);
 }
 
@@ -95,7 +92,7 @@ static void parts_are_of_a_process_and_a_device(void **state)
 {
     (void)state;
     struct timed timed;
-    struct ss_device_works works;
+    const struct ss_device_works *works;
     timed_begin(&timed);
     timed_launch(&timed, 100, 110, 1);
     uint32_t two = timed_device(&timed, 2), three = timed_device(&timed, 3);
@@ -112,21 +109,20 @@ static void parts_are_of_a_process_and_a_device(void **state)
     stream = timed_stream(&timed, three, 7);
     timed_kernel(&timed, stream, "gemm", 250, 260, 1);
     timed_load(&timed);
-    ss_device_works_init(&works, &timed.selection);
+    works = ss_selection_works(&timed.selection);
     static const struct {
         int32_t device;
         size_t count;
     } expected[] = {{2, 2}, {3, 1}, {3, 1}};
-    assert_int_equal(works.parts.count, 3);
+    assert_int_equal(works->parts.count, 3);
     for (size_t i = 0; i < 3; i++) {
-        const struct ss_device_part *part = &works.parts.data[i];
+        const struct ss_device_part *part = &works->parts.data[i];
         assert_int_equal(timed.model.devices.data[part->device].number, expected[i].device);
         assert_int_equal(part->end - part->first, expected[i].count);
         assert_int_equal(part->process, i < 2 ? first : timed.process);
     }
-    assert_int_equal(launched_at(&timed, &works, works.parts.data[1].first), 100);
-    assert_int_equal(launched_at(&timed, &works, works.parts.data[2].first), 200);
-    ss_device_works_fini(&works);
+    assert_int_equal(launched_at(&timed, works, works->parts.data[1].first), 100);
+    assert_int_equal(launched_at(&timed, works, works->parts.data[2].first), 200);
     timed_end(&timed);
 }
 
@@ -154,19 +150,17 @@ static void works_outside_the_requested_time(void **state)
 {
     (void)state;
     struct timed timed;
-    struct ss_device_works works;
+    const struct ss_device_works *works;
     timed_begin(&timed);
     uint32_t stream = timed_stream(&timed, timed_device(&timed, 0), 7);
     timed_kernel(&timed, stream, "gemm", 100, 200, 1);
     timed.model.ranges.data[timed.model.ranges.count - 1].flags = SS_RANGE_OUTSIDE;
     timed_kernel(&timed, stream, "gemm", 300, 400, 2);
     timed_load(&timed);
-    ss_device_works_init(&works, &timed.selection);
-    assert_int_equal(works.works.count, 1);
-    ss_device_works_fini(&works);
-    ss_device_works_init_all(&works, &timed.selection);
-    assert_int_equal(works.works.count, 2);
-    ss_device_works_fini(&works);
+    works = ss_selection_works(&timed.selection);
+    assert_int_equal(works->works.count, 1);
+    works = ss_selection_all_works(&timed.selection);
+    assert_int_equal(works->works.count, 2);
     timed_end(&timed);
 }
 
