@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/nvtx_abi.h"
+#include "inject/nvtx/nvtx_abi.h"
 
 enum { MOST_NAMES = 1 << 16, MOST_DOMAINS = 256, MOST_SLOTS = 32, MOST_OPEN = 4096 };
 

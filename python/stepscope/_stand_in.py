@@ -4,7 +4,7 @@ libstepscope runs it in a recorded program that imports one of them where that p
 installed, so that the program's annotations are recorded. It does not change an installed package.
 
 No program imports this file as a module. libstepscope defines the names _wanted (the module that is
-being imported), define_name, define_domain, push and pop (src/inject/stand_in.c). Python 3.8 and later."""
+being imported), define_name, define_domain, push and pop (src/inject/torch/stand_in.c). Python 3.8 and later."""
 
 import functools
 import importlib.machinery

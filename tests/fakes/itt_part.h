@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "inject/itt_functions.h"
+#include "inject/itt/itt_functions.h"
 
 enum {
 #define NUMBER(name) ITT_##name,

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "inject/nvtx_abi.h"
+#include "inject/nvtx/nvtx_abi.h"
 
 int InitializeInjectionNvtx2(ss_nvtx_get_export_table *get);
 int InitializeInjectionNvtxExtension(struct ss_nvtx_extension *extension);

@@ -366,7 +366,7 @@ def check_banned_calls(files):
 # The files of src/ that read the system's clock themselves, for the reason that each states; all
 # others take the time from the clock of their options or context (struct ss_clock).
 CLOCK_READERS = {"src/base/clock.c", "src/base/clock.h", "src/base/clean.c", "src/annot/stamp.h",
-                 "src/inject/nvtx_time.c", "src/platform/task_events.c",
+                 "src/inject/nvtx/nvtx_time.c", "src/platform/task_events.c",
                  "src/platform/task_state.c", "src/record/session/supervisor.c", "src/record/run/witness.c",
                  "src/source/nvml.c", "src/trace/writer.c"}
 CLOCK_READ = re.compile(r"\b(ss_clock_monotonic_ns|ss_clock_read|clock_gettime)\s*\(")

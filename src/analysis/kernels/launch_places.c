@@ -6,7 +6,6 @@
 
 #include "analysis/calls/calls.h"
 #include "analysis/calls/forward_operators.h"
-#include "analysis/selection/parts.h"
 #include "analysis/table/distribution.h"
 #include "base/alloc.h"
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/selection/parts.h"
 #include "base/alloc.h"
 #include "base/device_api.h"
 #include "base/intern.h"
@@ -245,12 +244,12 @@ static struct ss_device_works *build(const struct ss_selection *selection, unsig
     return works;
 }
 
-static void *build_requested(const struct ss_selection *selection)
+static void *build_requested(const void *selection)
 {
     return build(selection, SS_RANGE_OUTSIDE);
 }
 
-static void *build_all(const struct ss_selection *selection)
+static void *build_all(const void *selection)
 {
     return build(selection, 0);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory of a training's processes: byte counters, read right before each phase and step begins
- * (src/inject/torch_memory.c), in every step or in some. A step counts as read when every edge of
- * its phases has a value; only such steps have figures by phase. Pure.
+ * (src/inject/torch/torch_memory.c), in every step or in some. A step counts as read when every
+ * edge of its phases has a value; only such steps have figures by phase. Pure.
  *
  * A phase's peak is the largest of the values at its edges, the values that the host's sampler read
  * in between, and the peak of the process (of the device allocator) where that peak changed in the

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analysis/report/report_parts.h"
-#include "analysis/selection/parts.h"
 #include "analysis/tables/overview.h"
 #include "base/alloc.h"
 

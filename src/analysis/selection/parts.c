@@ -51,7 +51,7 @@ static void *find(const struct ss_parts *parts, const struct ss_part_kind *kind)
 }
 
 const void *ss_parts_get(struct ss_parts *parts, const struct ss_part_kind *kind,
-                         const struct ss_selection *selection)
+                         const void *selection)
 {
     pthread_mutex_lock(&parts->lock);
     void *content = find(parts, kind);

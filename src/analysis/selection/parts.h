@@ -8,11 +8,9 @@
 #ifndef SS_ANALYSIS_SELECTION_PARTS_H
 #define SS_ANALYSIS_SELECTION_PARTS_H
 
-struct ss_selection;
-
-/* A kind of part; its address identifies it. */
+/* A kind of part; its address identifies it. `selection` is a struct ss_selection. */
 struct ss_part_kind {
-    void *(*build)(const struct ss_selection *selection);
+    void *(*build)(const void *selection);
     void (*free)(void *part);
 };
 
@@ -23,6 +21,6 @@ void ss_parts_free(struct ss_parts *parts); /* NULL: none */
 
 /* The part of this kind; immutable, valid until ss_parts_free. */
 const void *ss_parts_get(struct ss_parts *parts, const struct ss_part_kind *kind,
-                         const struct ss_selection *selection);
+                         const void *selection);
 
 #endif

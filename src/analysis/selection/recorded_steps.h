@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The steps whose operators were recorded: the counter "operators recorded" has a value at the
- * begin of each step (src/inject/torch.h), and another before its end if some operators were lost.
- * The counter "detail recorded" has a value where the recorder begins to write something else of
- * steps than before: sums, or all (record/details/detail_filter.h). Without a counter, and before
- * its first value, all steps count as recorded. Pure.
+ * begin of each step (src/inject/torch/torch.h), and another before its end if some operators were
+ * lost. The counter "detail recorded" has a value where the recorder begins to write something else
+ * of steps than before: sums, or all (record/details/detail_filter.h). Without a counter, and
+ * before its first value, all steps count as recorded. Pure.
  */
 #ifndef SS_ANALYSIS_SELECTION_RECORDED_STEPS_H
 #define SS_ANALYSIS_SELECTION_RECORDED_STEPS_H

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/selection/parts.h"
 #include "analysis/selection/program_facts.h"
 #include "base/alloc.h"
 #include "base/strbuf.h"

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/selection/parts.h"
 #include "base/error.h"
 #include "model/core/model.h"
 
@@ -32,8 +33,6 @@ struct ss_selection_options {
     const char *exclude; /* a regex; no frame may match; NULL: none */
     unsigned workers;    /* threads that tables are made with; the result is the same. 0: 1 */
 };
-
-struct ss_parts;
 
 struct ss_selection {
     const struct ss_model *model;

@@ -4,8 +4,8 @@
  * declarations, so that the build needs no vendor header. tests/e2e/test_cupti_layout.py compares
  * them with the headers of each version.
  */
-#ifndef SS_INJECT_CUPTI_ABI_H
-#define SS_INJECT_CUPTI_ABI_H
+#ifndef SS_INJECT_CUPTI_CUPTI_ABI_H
+#define SS_INJECT_CUPTI_CUPTI_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of libstepscope with which the hooks of torch give CUPTI up and take it back. */
 #include "inject/cupti/collector.h"
-#include "inject/torch.h"
+#include "inject/torch/torch.h"
 
 /* who uses CUPTI from now on */
 static ss_python_object *yield_devices(ss_python_object *self, ss_python_object *argument)

@@ -5,8 +5,8 @@
  * headers are not needed to build. tests/e2e/test_nccl_layout.py compares these declarations with
  * them.
  */
-#ifndef SS_INJECT_NCCL_ABI_H
-#define SS_INJECT_NCCL_ABI_H
+#ifndef SS_INJECT_NCCL_NCCL_ABI_H
+#define SS_INJECT_NCCL_NCCL_ABI_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What NCCL calls its functions, datatypes, algorithms and protocols, by number or by text, and
  * what recordings call them. Pure. */
-#ifndef SS_INJECT_NCCL_NAMES_H
-#define SS_INJECT_NCCL_NAMES_H
+#ifndef SS_INJECT_NCCL_NCCL_NAMES_H
+#define SS_INJECT_NCCL_NCCL_NAMES_H
 
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
 #include "annot/names.h"
 #include "inject/nccl/calls.h"
 #include "inject/nccl/operations_inside.h"
-#include "inject/nvtx_payload.h"
+#include "inject/nvtx/nvtx_payload.h"
 
 enum { MOST_PAYLOADS = 4, NO_COLOUR = -1 /* ncclCommSplit makes nothing for this rank */ };
 

@@ -2,7 +2,7 @@
 """The buckets in which DistributedDataParallel all-reduces gradients: which parameters each has.
 
 Its reducer starts these all-reduces below Python: libstepscope finds them by their order
-(inject/torch_buckets.c), and no communication hook is installed. The reducer computes its buckets when
+(inject/torch/torch_buckets.c), and no communication hook is installed. The reducer computes its buckets when
 it is made and, unless it searches for unused parameters, once more after the first backward, in the
 order in which gradients were ready. Torch gives the new ones one iteration later: the gradients of
 the backward between have no names."""

@@ -2,7 +2,7 @@
 """Communication between ranks: the phase of the collective functions of torch.distributed and of
 waiting for them, and what each collective is: its group, its number in it, bytes, datatype, root.
 
-The collectives themselves are observed below, where torch runs them (inject/torch_collectives.c)."""
+The collectives themselves are observed below, where torch runs them (inject/torch/torch_collectives.c)."""
 
 import inspect
 import sys

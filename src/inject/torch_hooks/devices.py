@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices whose PyTorch allocator is read with the process's memory (src/inject/torch_memory.c). The
+"""Devices whose PyTorch allocator is read with the process's memory (src/inject/torch/torch_memory.c). The
 first is "cuda", others are "cuda:1"…"""
 
 import torch

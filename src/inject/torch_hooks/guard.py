@@ -145,7 +145,7 @@ _MADE = type(make_handler(len, False)) if _HAS_CALLABLES else None
 
 def _handler(function, is_first=False):
     """The same function, whose time libstepscope measures, and of which profilers of the program see
-    nothing (src/inject/torch_callables.c)."""
+    nothing (src/inject/torch/torch_callables.c)."""
     if function is None or not _HAS_CALLABLES or type(function) is _MADE:
         return function
     return make_leave(function) if function is leave_phase else make_handler(function, is_first)

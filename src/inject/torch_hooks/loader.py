@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads the hooks from the texts that libstepscope contains (src/inject/torch.c).
+"""Loads the hooks from the texts that libstepscope contains (src/inject/torch/torch.c).
 
 The files of this folder import each other as in a package, and libstepscope's functions
 from `.libstepscope`. No file of ours is needed in the recorded program's Python, and nothing of

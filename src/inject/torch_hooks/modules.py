@@ -161,7 +161,7 @@ def _wrapper(inner, hook, flags):
 
 def _handlers(hook):
     """What libstepscope calls at the start of an outermost call, for a module without a name, and at
-    the end of a call that may begin an evaluation (src/inject/torch_calls.c)."""
+    the end of a call that may begin an evaluation (src/inject/torch/torch_calls.c)."""
     def begin(module, args, kwargs):
         try:
             return _begin(module, 0, args, kwargs) if hook.is_on else -1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators: by a callback of torch's dispatcher (src/inject/torch_operators.c), if libstepscope
+"""Operators: by a callback of torch's dispatcher (src/inject/torch/torch_operators.c), if libstepscope
 can read this torch's data; otherwise by torch's own ranges for ITT; otherwise by its profiler
 (profiler.py)."""
 
@@ -56,7 +56,7 @@ def _run_checked_operators(a, b, tensors):
 
 
 def _check_operators():
-    """Runs operators whose names and arguments libstepscope expects (src/inject/torch_check.h): of
+    """Runs operators whose names and arguments libstepscope expects (src/inject/torch/torch_check.h): of
     minimal size, on the CPU, without random numbers. Returns why operators cannot be recorded."""
     a = torch.tensor([[1.0, 2.0, 3.0]], device="cpu", dtype=torch.float32, requires_grad=True)
     b = torch.tensor([[4.0, 5.0, 6.0]], device="cpu", dtype=torch.float32)

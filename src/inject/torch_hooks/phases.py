@@ -143,7 +143,7 @@ def _set_unproven(whether):
 
 # --- calls like the last one ----------------------------------------------------------------------
 
-# Bits of remember_call (src/inject/torch_outermost.c).
+# Bits of remember_call (src/inject/torch/torch_outermost.c).
 _GRADIENTS, _TRAINING, _NOT_TRAINING, _TRAINS, _ENDS, _POLLED = 1, 2, 4, 8, 16, 32
 
 

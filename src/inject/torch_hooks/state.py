@@ -9,7 +9,7 @@ optimizers, the devices, the notes. All of these are rare.
 Other state of the process is right without the lock, because each use is one operation on a dict,
 list, set or attribute, which is atomic in every build of Python: a thread has either the value
 before a change or the one after it, and each is right at that moment. libstepscope counts steps, and keeps phases
-and ranges per thread, and the names of modules in a table of atomics (src/inject/torch_modules.c).
+and ranges per thread, and the names of modules in a table of atomics (src/inject/torch/torch_modules.c).
 
 The callbacks of weak references take no lock: a garbage collection calls them at any point."""
 

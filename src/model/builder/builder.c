@@ -258,7 +258,7 @@ uint32_t ss_model_builder_frame(struct ss_model_builder *builder,
     return ss_model_frame_id(builder->model, &row);
 }
 
-/* Frames that stepscope injects around calls of a framework (src/inject/torch.c) are not the
+/* Frames that stepscope injects around calls of a framework (src/inject/torch/torch.c) are not the
  * program's: their samples count for the caller. */
 static bool is_injected(const struct ss_model *model, uint32_t frame)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../../src/inject/torch_buckets.c" // NOLINT(bugprone-suspicious-include): see above
+#include "../../../src/inject/torch/torch_buckets.c" // NOLINT(bugprone-suspicious-include): see above
 
 /* What the functions of the hooks need: not called here. */
 struct ss_python_api ss_python;

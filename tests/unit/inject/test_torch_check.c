@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "../../../src/inject/torch_check.c"  // NOLINT(bugprone-suspicious-include): see above
-#include "../../../src/inject/torch_layout.c" // NOLINT(bugprone-suspicious-include): see above
+#include "../../../src/inject/torch/torch_check.c" // NOLINT(bugprone-suspicious-include): see above
+#include "../../../src/inject/torch/torch_layout.c" // NOLINT(bugprone-suspicious-include): see above
 
 struct ss_torch_library ss_torch_library;
 

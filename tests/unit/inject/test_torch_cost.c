@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../../src/inject/torch_cost.c" // NOLINT(bugprone-suspicious-include): see above
+#include "../../../src/inject/torch/torch_cost.c" // NOLINT(bugprone-suspicious-include): see above
 
 /* Steps of `operators`, every other one recorded, of which each takes `cost_ns` more; and now and
  * then a step that takes ten times as long. `noise_ns`: up to so much more or less, evenly. */

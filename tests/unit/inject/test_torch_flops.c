@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "../../../src/inject/torch_flops.c"  // NOLINT(bugprone-suspicious-include): see above
-#include "../../../src/inject/torch_layout.c" // NOLINT(bugprone-suspicious-include): see above
+#include "../../../src/inject/torch/torch_flops.c" // NOLINT(bugprone-suspicious-include): see above
+#include "../../../src/inject/torch/torch_layout.c" // NOLINT(bugprone-suspicious-include): see above
 
 enum { AT = 9 }; /* word of the objects where things are */
 

@@ -18,7 +18,7 @@ static uint64_t stamp;
 
 #define ss_stamp_now() stamp
 #define ss_stamp_monotonic_ns() (stamp / 2)
-#include "../../../src/inject/torch_hook_cost.c" // NOLINT(bugprone-suspicious-include): see above
+#include "../../../src/inject/torch/torch_hook_cost.c" // NOLINT(bugprone-suspicious-include): see above
 
 static uint64_t ppm, ns;
 
