@@ -132,7 +132,7 @@ static void add_rows(const struct ss_model *model, const struct ss_device_summar
     for (size_t i = 0; i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
         if (step->lacks_kernels) {
-            add_unknown(model, &summary->works, training, step, max_rows, table);
+            add_unknown(model, summary->works, training, step, max_rows, table);
         }
         for (; at < summary->steps.count && summary->steps.data[at].step == i; at++) {
             const struct ss_device_step *row = &summary->steps.data[at];

@@ -254,7 +254,7 @@ static bool take_forward(const struct finding *finding, uint32_t forward, uint32
 static void find_frames(struct finding *finding, const struct ss_launch_place *place,
                         uint32_t at_call, uint32_t at_forward, struct ss_launch_frames *frames)
 {
-    const struct ss_device_works *works = &finding->places->works;
+    const struct ss_device_works *works = finding->places->works;
     uint32_t own = finding->stacks[works->works.data[place->work].range];
     bool is_forward = place->node == 0 || is_within_node(finding, place, at_call);
     frames->is_backward = place->node != 0;

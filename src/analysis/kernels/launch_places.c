@@ -33,7 +33,7 @@ static void init_works(struct ss_launch_places *places)
         wider.processes[i] |= selection->processes[i];
     }
     if (is_wider) {
-        wider.parts = places->own_parts = ss_parts_new();
+        wider.analysis = places->own_analysis = ss_analysis_new();
     }
     places->works = ss_selection_works(is_wider ? &wider : selection);
     ss_free(wider.processes);
@@ -385,8 +385,8 @@ void ss_launch_places_init(struct ss_launch_places *places, const struct ss_sele
 
 void ss_launch_places_release(struct ss_launch_places *places)
 {
-    ss_parts_free(places->own_parts);
-    places->own_parts = NULL;
+    ss_analysis_free(places->own_analysis);
+    places->own_analysis = NULL;
     ss_range_finder_fini(&places->finder);
     ss_vec_fini(&places->rows);
 }

@@ -262,17 +262,17 @@ static void free_works(void *part)
     ss_free(works);
 }
 
-static const struct ss_part_kind requested_works = {build_requested, free_works};
-static const struct ss_part_kind all_works = {build_all, free_works};
+static const struct ss_analysis_part requested_works = {build_requested, free_works};
+static const struct ss_analysis_part all_works = {build_all, free_works};
 
 const struct ss_device_works *ss_selection_works(const struct ss_selection *selection)
 {
-    return ss_parts_get(selection->parts, &requested_works, selection);
+    return ss_analysis_get(selection->analysis, &requested_works, selection);
 }
 
 const struct ss_device_works *ss_selection_all_works(const struct ss_selection *selection)
 {
-    return ss_parts_get(selection->parts, &all_works, selection);
+    return ss_analysis_get(selection->analysis, &all_works, selection);
 }
 
 bool ss_model_has_device_work(const struct ss_model *model)

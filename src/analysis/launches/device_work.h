@@ -36,7 +36,7 @@ struct ss_device_works {
 };
 
 /* Only processes of the selection, and work that began in the requested time. Built once for each
- * selection (analysis/selection/parts.h), as is the next. */
+ * selection (analysis/selection/analysis.h), as is the next. */
 const struct ss_device_works *ss_selection_works(const struct ss_selection *selection);
 /* Also work that began outside the requested time. */
 const struct ss_device_works *ss_selection_all_works(const struct ss_selection *selection);

@@ -43,15 +43,15 @@ static const char *note_of(const struct ss_collective *row)
                                              : NULL;
 }
 
-static void put_last(const struct ss_model *model, const struct ss_collective *row,
-                     uint32_t culprit, struct ss_cell *cells)
+static void put_last(const struct ss_model *model, const struct ss_collective *row, uint32_t cause,
+                     struct ss_cell *cells)
 {
-    int64_t rank = ss_rank_of(model, row->last), for_rank = ss_rank_of(model, culprit);
+    int64_t rank = ss_rank_of(model, row->last), for_rank = ss_rank_of(model, cause);
     if (rank >= 0) {
         cells[SS_COLLECTIVE_LAST_RANK] = ss_cell_integer(rank);
     }
     cells[SS_COLLECTIVE_LAST_PID] = ss_process_cell(model, row->last);
-    if (culprit != 0 && culprit != row->last && for_rank >= 0) {
+    if (cause != 0 && cause != row->last && for_rank >= 0) {
         cells[SS_COLLECTIVE_FOR_RANK] = ss_cell_integer(for_rank);
     }
 }
@@ -106,7 +106,7 @@ static void put_module(const struct ss_model *model, const struct ss_rank_call *
 }
 
 static void put_row(const struct ss_model *model, const struct ss_collectives *collectives,
-                    size_t number, uint32_t culprit, struct ss_cell *cells)
+                    size_t number, uint32_t cause, struct ss_cell *cells)
 {
     const struct ss_collective *row = &collectives->rows.data[number];
     const struct ss_rank_call *calls = &collectives->calls.rows.data[row->first];
@@ -124,7 +124,7 @@ static void put_row(const struct ss_model *model, const struct ss_collectives *c
     if (note != NULL) {
         cells[SS_COLLECTIVE_NOTE] = ss_cell_text(ss_strview_of(note));
     } else {
-        put_last(model, row, culprit, cells);
+        put_last(model, row, cause, cells);
     }
     cells[SS_COLLECTIVE_SKEW] = ss_cell_integer((int64_t)(row->last_ns - row->first_ns));
     cells[SS_COLLECTIVE_BEHIND] = ss_cell_integer((int64_t)(row->last_ns - row->second_ns));
@@ -224,8 +224,8 @@ void ss_collectives_add_notes(const struct ss_collectives *collectives, struct s
 
 /* By the last arrival. */
 static void add_rows(const struct ss_model *model, const struct ss_collectives *collectives,
-                     const struct ss_messages *messages, const uint32_t *culprits,
-                     uint64_t max_rows, struct ss_table *table)
+                     const struct ss_messages *messages, const uint32_t *causes, uint64_t max_rows,
+                     struct ss_table *table)
 {
     size_t count = collectives->rows.count, all = count + messages->rows.count;
     for (size_t i = 0, next = 0; i + next < all;) {
@@ -240,7 +240,7 @@ static void add_rows(const struct ss_model *model, const struct ss_collectives *
         if (is_message) {
             put_message(model, &messages->rows.data[next++], cells);
         } else {
-            put_row(model, collectives, i, culprits[i], cells);
+            put_row(model, collectives, i, causes[i], cells);
             i++;
         }
     }
@@ -265,7 +265,7 @@ void ss_collective_table(const struct ss_selection *selection, uint64_t max_rows
     ss_range_runs_init(&runs, selection->model);
     ss_messages_init(&messages, selection, &runs);
     ss_blame_init(&blame, selection->model, &collectives, false);
-    add_rows(selection->model, &collectives, &messages, blame.culprits, max_rows, table);
+    add_rows(selection->model, &collectives, &messages, blame.causes, max_rows, table);
     if (table->row_count > 0) {
         ss_collectives_add_notes(&collectives, table);
     }

@@ -80,7 +80,7 @@ static void subtract(const struct spans *spans, const struct spans *others, stru
 static void waits_on_devices(const struct building *building, uint32_t process, struct spans *waits)
 {
     struct spans transfers = {0}, computing = {0};
-    const struct ss_device_works *works = &building->devices->works;
+    const struct ss_device_works *works = building->devices->works;
     for (size_t p = 0; p < works->parts.count; p++) {
         const struct ss_device_part *part = &works->parts.data[p];
         for (size_t i = part->first; i < part->end && part->process == process; i++) {

@@ -20,9 +20,9 @@ static void sum_up_steps(const struct ss_selection *selection,
     wider.processes = ss_alloc(count * sizeof *wider.processes);
     memcpy(wider.processes, selection->processes, count * sizeof *wider.processes);
     options->kind->add_processes(selection, wider.processes);
-    wider.parts = ss_parts_new();
+    wider.analysis = ss_analysis_new();
     ss_step_summary_init(training, &wider, &options->table->steps);
-    ss_parts_free(wider.parts);
+    ss_analysis_free(wider.analysis);
     ss_free(wider.processes);
 }
 

@@ -303,7 +303,7 @@ enum ss_status ss_selection_init(struct ss_selection *selection, const struct ss
         decider_fini(&decider);
         return status;
     }
-    selection->parts = ss_parts_new();
+    selection->analysis = ss_analysis_new();
     selection->totals = ss_alloc_zero(model->totals.count + 1, sizeof *selection->totals);
     selection->lines = ss_alloc_zero(model->lines.count + 1, sizeof *selection->lines);
     selection->recorded = selection->filtered = model->filtered_samples;
@@ -334,7 +334,7 @@ void ss_selection_fini(struct ss_selection *selection)
     ss_free(selection->lines);
     ss_free(selection->threads);
     ss_free(selection->processes);
-    ss_parts_free(selection->parts);
+    ss_analysis_free(selection->analysis);
     *selection = (struct ss_selection){0};
 }
 
@@ -399,7 +399,7 @@ bool ss_selection_within_steps(const struct ss_selection *all, struct ss_selecti
     const struct ss_model *model = all->model;
     *within = *all;
     within->lines = within->threads = within->processes = NULL;
-    within->parts = ss_parts_new();
+    within->analysis = ss_analysis_new();
     within->totals = ss_alloc_zero(model->totals.count + 1, sizeof *within->totals);
     bool *has_steps = processes_with_steps(model);
     restrict_to_steps(within, all, has_steps, false);

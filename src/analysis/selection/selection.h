@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/selection/parts.h"
+#include "analysis/selection/analysis.h"
 #include "base/error.h"
 #include "model/core/model.h"
 
@@ -42,16 +42,16 @@ struct ss_selection {
      * none. */
     bool *threads, *processes;
     /* In samples (ticks). */
-    uint64_t recorded;      /* all samples */
-    uint64_t shown;         /* what counts: 100 % */
-    uint64_t idle;          /* left out by the idle policy */
-    uint64_t no_gil;        /* left out by gil_only */
-    uint64_t filtered;      /* left out by thread, process, match, exclude or the time range */
-    uint64_t frameless;     /* no frame at all: threads outside Python, stacks that were not read */
-    uint64_t records;       /* of the shown: ticks at which a stack was really read */
-    unsigned workers;       /* threads for analyses of it; 0: 1 */
-    bool has_first_steps;   /* samples within first steps count too (ss_selection_within_steps) */
-    struct ss_parts *parts; /* what analyses of it share (analysis/selection/parts.h) */
+    uint64_t recorded;    /* all samples */
+    uint64_t shown;       /* what counts: 100 % */
+    uint64_t idle;        /* left out by the idle policy */
+    uint64_t no_gil;      /* left out by gil_only */
+    uint64_t filtered;    /* left out by thread, process, match, exclude or the time range */
+    uint64_t frameless;   /* no frame at all: threads outside Python, stacks that were not read */
+    uint64_t records;     /* of the shown: ticks at which a stack was really read */
+    unsigned workers;     /* threads for analyses of it; 0: 1 */
+    bool has_first_steps; /* samples within first steps count too (ss_selection_within_steps) */
+    struct ss_analysis *analysis; /* what analyses of it share (analysis/selection/analysis.h) */
 };
 
 /* SS_E_USAGE for a bad regex. */

@@ -5,22 +5,22 @@
  * freed with the selection. Building one part may ask for others. Any thread; a second thread waits
  * until the part is built.
  */
-#ifndef SS_ANALYSIS_SELECTION_PARTS_H
-#define SS_ANALYSIS_SELECTION_PARTS_H
+#ifndef SS_ANALYSIS_SELECTION_ANALYSIS_H
+#define SS_ANALYSIS_SELECTION_ANALYSIS_H
 
 /* A kind of part; its address identifies it. `selection` is a struct ss_selection. */
-struct ss_part_kind {
+struct ss_analysis_part {
     void *(*build)(const void *selection);
     void (*free)(void *part);
 };
 
-struct ss_parts;
+struct ss_analysis;
 
-struct ss_parts *ss_parts_new(void);
-void ss_parts_free(struct ss_parts *parts); /* NULL: none */
+struct ss_analysis *ss_analysis_new(void);
+void ss_analysis_free(struct ss_analysis *analysis); /* NULL: none */
 
-/* The part of this kind; immutable, valid until ss_parts_free. */
-const void *ss_parts_get(struct ss_parts *parts, const struct ss_part_kind *kind,
-                         const void *selection);
+/* The part of this kind; immutable, valid until ss_analysis_free. */
+const void *ss_analysis_get(struct ss_analysis *analysis, const struct ss_analysis_part *kind,
+                            const void *selection);
 
 #endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of an analysis: each is built once, also by several threads, and freed after what needs it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first */
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "analysis/selection/analysis.h"
+
+enum { THREADS = 8 };
+
+static struct ss_analysis *analysis;
+static int selection, built_first, built_second, freed;
+
+static void *build_first(const void *of)
+{
+    assert_ptr_equal(of, &selection);
+    built_first++;
+    return &built_first;
+}
+
+static void free_first(void *part)
+{
+    assert_ptr_equal(part, &built_first);
+    assert_int_equal(++freed, 2);
+}
+
+static const struct ss_analysis_part first = {build_first, free_first};
+
+static void *build_second(const void *of)
+{
+    built_second++;
+    assert_ptr_equal(ss_analysis_get(analysis, &first, of), &built_first);
+    return &built_second;
+}
+
+static void free_second(void *part)
+{
+    assert_ptr_equal(part, &built_second);
+    assert_int_equal(++freed, 1);
+}
+
+static const struct ss_analysis_part second = {build_second, free_second};
+
+static void *ask(void *unused)
+{
+    (void)unused;
+    return (void *)ss_analysis_get(analysis, &second, &selection);
+}
+
+static void test_parts_are_built_once_and_freed_in_turn(void **state)
+{
+    pthread_t threads[THREADS];
+    (void)state;
+    analysis = ss_analysis_new();
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, ask, NULL), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *part;
+        pthread_join(threads[i], &part);
+        assert_ptr_equal(part, &built_second);
+    }
+    assert_int_equal(built_first, 1);
+    assert_int_equal(built_second, 1);
+    ss_analysis_free(analysis);
+    assert_int_equal(freed, 2);
+    ss_analysis_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts_are_built_once_and_freed_in_turn)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
