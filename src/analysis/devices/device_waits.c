@@ -6,6 +6,7 @@
 
 #include "analysis/devices/device_gaps.h"
 #include "analysis/kernels/kernel_names.h"
+#include "analysis/selection/shared_ranges.h"
 #include "base/alloc.h"
 
 enum {
@@ -281,7 +282,6 @@ void ss_device_waits_table(const struct ss_selection *selection,
                            const struct ss_step_summary *training, uint64_t max_rows,
                            struct ss_table *table)
 {
-    struct ss_range_finder finder;
     struct ss_steady_time steady;
     struct ss_device_waits waits;
     *table = (struct ss_table){.name = "wait",
@@ -289,9 +289,9 @@ void ss_device_waits_table(const struct ss_selection *selection,
                                .empty_text = "no call that waits for a device was recorded",
                                .columns = columns,
                                .column_count = SS_DEVICE_WAIT_COLUMNS};
-    ss_range_finder_init(&finder, selection->model);
     ss_steady_time_init(&steady, training, SS_STEADY_OF_DEVICES);
-    ss_device_waits_init(&waits, selection, ss_selection_works(selection), &finder, &steady);
+    ss_device_waits_init(&waits, selection, ss_selection_works(selection),
+                         ss_selection_finder(selection), &steady);
     for (size_t i = 0; i < waits.rows.count; i++) {
         if (max_rows != 0 && i >= max_rows) {
             table->hidden_rows = waits.rows.count - i;
@@ -301,5 +301,4 @@ void ss_device_waits_table(const struct ss_selection *selection,
     }
     ss_device_waits_fini(&waits);
     ss_steady_time_fini(&steady);
-    ss_range_finder_fini(&finder);
 }

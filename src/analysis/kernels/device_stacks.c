@@ -257,7 +257,7 @@ static void stacking_init(struct stacking *stacking, struct ss_model *model,
 {
     *stacking =
         (struct stacking){.model = model,
-                          .parents = places->finder.parents,
+                          .parents = places->finder->parents,
                           .frame_of_name = ss_alloc_zero(model->names.count + 1, sizeof(uint32_t)),
                           .of_python = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t)),
                           .of_text = ss_alloc_zero(model->strings.count + 1, sizeof(uint32_t)),

@@ -107,7 +107,7 @@ static enum rank rank_of_name(struct finding *finding, uint32_t name)
 static void find_best(struct finding *finding)
 {
     const struct ss_model *model = finding->model;
-    const uint32_t *parents = finding->places->finder.parents;
+    const uint32_t *parents = finding->places->finder->parents;
     uint32_t *tracks = ss_tracks_of_domain(model, SS_DOMAIN_PYTHON);
     for (uint32_t i = 0; i < model->ranges.count; i++) {
         uint32_t track = model->ranges.data[i].track;
@@ -126,7 +126,7 @@ static void find_best(struct finding *finding)
 static void find_stacks(struct finding *finding)
 {
     const struct ss_model *model = finding->model;
-    const uint32_t *parents = finding->places->finder.parents;
+    const uint32_t *parents = finding->places->finder->parents;
     for (uint32_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         const struct ss_model_field *field =
@@ -147,7 +147,7 @@ static void find_inner_stacks(struct finding *finding)
         const struct ss_launch_place *place = &places->rows.data[i];
         uint32_t stack = place->call != 0 ? finding->stacks[place->call - 1] : 0;
         for (uint32_t at = place->op; stack != 0 && at != 0 && finding->inner[at - 1] == 0;
-             at = places->finder.parents[at - 1]) {
+             at = places->finder->parents[at - 1]) {
             finding->inner[at - 1] = stack;
         }
     }
@@ -283,11 +283,11 @@ static void find_all(struct finding *finding)
     for (size_t i = 0; i < count; i++) {
         at[i] = places->rows.data[i].call;
     }
-    ss_ranges_around(&places->finder, tracks, at, count, at_call);
+    ss_ranges_around(places->finder, tracks, at, count, at_call);
     for (size_t i = 0; i < count; i++) {
         at[i] = places->rows.data[i].forward;
     }
-    ss_ranges_around(&places->finder, tracks, at, count, at_forward);
+    ss_ranges_around(places->finder, tracks, at, count, at_forward);
     for (size_t i = 0; i < count; i++) {
         if (places->rows.data[i].call != 0) {
             find_frames(finding, &places->rows.data[i], at_call[i], at_forward[i],

@@ -6,6 +6,7 @@
 
 #include "analysis/calls/calls.h"
 #include "analysis/calls/forward_operators.h"
+#include "analysis/selection/shared_ranges.h"
 #include "analysis/table/distribution.h"
 #include "base/alloc.h"
 
@@ -189,7 +190,7 @@ static void open_range(struct enclosing *enclosing, uint32_t index)
 {
     const struct ss_launch_places *places = enclosing->places;
     uint8_t kind = enclosing->kinds[name_of(places->selection->model, index)];
-    uint32_t above = places->finder.parents[index];
+    uint32_t above = places->finder->parents[index];
     while (enclosing->open.count > 0 &&
            enclosing->open.data[enclosing->open.count - 1].range != above) {
         enclosing->open.count--;
@@ -263,7 +264,7 @@ static uint32_t *ranges_around_calls(const struct ss_launch_places *places, cons
             range != NULL && tracks[model->tracks.data[range->track].thread] == range->track;
         calls[i] = is_own ? 0 : call;
     }
-    ss_ranges_around(&places->finder, tracks, calls, count, found);
+    ss_ranges_around(places->finder, tracks, calls, count, found);
     for (size_t i = 0; i < count; i++) {
         bool is_own = places->rows.data[i].call != 0 && calls[i] == 0;
         found[i] = is_own ? places->rows.data[i].call : found[i];
@@ -374,7 +375,7 @@ void ss_launch_places_init(struct ss_launch_places *places, const struct ss_sele
     if (places->rows.count == 0) {
         return;
     }
-    ss_range_finder_init(&places->finder, selection->model);
+    places->finder = ss_selection_finder(selection);
     if (options->domain != NULL) {
         find_operators(places, options->domain);
     }
@@ -387,7 +388,6 @@ void ss_launch_places_release(struct ss_launch_places *places)
 {
     ss_analysis_free(places->own_analysis);
     places->own_analysis = NULL;
-    ss_range_finder_fini(&places->finder);
     ss_vec_fini(&places->rows);
 }
 

@@ -47,9 +47,9 @@ static inline void ss_launch_sum_add(struct ss_launch_sum *sum, uint64_t ns)
 
 struct ss_launch_places {
     const struct ss_selection *selection;
-    const struct ss_device_works *works; /* more than the places have, if threads are selected */
-    struct ss_analysis *own_analysis;    /* of the works then; NULL: they are the selection's */
-    struct ss_range_finder finder;
+    const struct ss_device_works *works;  /* more than the places have, if threads are selected */
+    struct ss_analysis *own_analysis;     /* of the works then; NULL: they are the selection's */
+    const struct ss_range_finder *finder; /* of the selection */
     struct ss_vec_of(struct ss_launch_place) rows;     /* by call, those without one first */
     struct ss_launch_sum all, unlaunched[SS_LAUNCHES]; /* unlaunched: by enum ss_launch */
     uint64_t steps; /* steady-state steps whose work was recorded, and that count */

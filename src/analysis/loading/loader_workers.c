@@ -6,6 +6,7 @@
 
 #include "analysis/loading/loader_cells.h"
 #include "analysis/selection/program_facts.h"
+#include "analysis/selection/shared_ranges.h"
 #include "analysis/steps/ranges.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
@@ -191,10 +192,8 @@ static bool is_process_selected(const struct ss_loader_events *events,
 /* Called before the steps, and with them their index, are known. */
 void ss_loader_consumers(const struct ss_selection *selection, bool *processes)
 {
-    struct ss_range_runs runs;
     struct ss_loader_events events;
-    ss_range_runs_init(&runs, selection->model);
-    ss_loader_events_init(&events, selection->model, &runs);
+    ss_loader_events_init(&events, selection->model, ss_selection_runs(selection));
     for (size_t i = 0; i < events.fetches.count; i++) {
         const struct ss_loader_fetch *fetch = &events.fetches.data[i];
         bool is_repeated =
@@ -205,7 +204,6 @@ void ss_loader_consumers(const struct ss_selection *selection, bool *processes)
     }
     processes[0] = false;
     ss_loader_events_fini(&events);
-    ss_range_runs_fini(&runs);
 }
 
 void ss_workers_table(const struct ss_selection *selection, const struct ss_step_summary *training,

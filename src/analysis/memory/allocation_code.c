@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/launches/device_work.h"
+#include "analysis/selection/shared_ranges.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
 
@@ -128,7 +129,7 @@ static void read_paths(struct ss_allocation_coder *coder)
 static bool has_calls(const struct ss_allocation_coder *coder)
 {
     for (size_t i = 0; i < coder->model->threads.count; i++) {
-        if (coder->finder.threads[i].python != 0) {
+        if (coder->finder->threads[i].python != 0) {
             return true;
         }
     }
@@ -148,7 +149,7 @@ static bool is_from_host(const struct ss_model *model, const struct ss_model_ran
 static uint32_t outermost_operator(const struct ss_allocation_coder *coder, uint32_t range)
 {
     uint32_t found = 0;
-    for (; range != 0; range = coder->finder.parents[range - 1]) {
+    for (; range != 0; range = coder->finder->parents[range - 1]) {
         found = is_operator(name_of(coder->model, &coder->model->ranges.data[range - 1])) ? range
                                                                                           : found;
     }
@@ -197,8 +198,8 @@ static int compare_modules(const void *left, const void *right)
 static uint32_t module_at(const struct ss_allocation_coder *coder, uint32_t thread,
                           uint64_t time_ns)
 {
-    uint32_t track = coder->finder.threads[thread].module;
-    uint32_t range = track != 0 ? ss_range_at(&coder->finder, track, time_ns) : 0;
+    uint32_t track = coder->finder->threads[thread].module;
+    uint32_t range = track != 0 ? ss_range_at(coder->finder, track, time_ns) : 0;
     return range != 0 ? coder->model->paths.data[coder->model->ranges.data[range - 1].path].name
                       : 0;
 }
@@ -210,7 +211,7 @@ static void find_modules(struct ss_allocation_coder *coder)
         const struct ss_model_range *range = &model->ranges.data[i];
         const struct ss_model_track *track = &model->tracks.data[range->track];
         struct ss_numbered_module row = {.process = track->process};
-        if (coder->finder.threads[track->thread].module != 0 &&
+        if (coder->finder->threads[track->thread].module != 0 &&
             forward_number(model, range, &row.number)) {
             row.module = module_at(coder, track->thread, range->begin_ns);
             if (row.module != 0) {
@@ -228,7 +229,7 @@ static void find_modules(struct ss_allocation_coder *coder)
 static uint32_t module_of_node(const struct ss_allocation_coder *coder, uint32_t range)
 {
     const struct ss_model *model = coder->model;
-    for (; range != 0 && coder->modules.count > 0; range = coder->finder.parents[range - 1]) {
+    for (; range != 0 && coder->modules.count > 0; range = coder->finder->parents[range - 1]) {
         const struct ss_model_range *row = &model->ranges.data[range - 1];
         struct ss_numbered_module key = {.process = model->tracks.data[row->track].process};
         if (is_backward(model, name_of(model, row)) &&
@@ -261,7 +262,7 @@ static struct ss_allocation_code code_of_stack(struct ss_allocation_coder *coder
 static uint32_t stack_of_range(const struct ss_allocation_coder *coder, uint32_t range)
 {
     const struct ss_model *model = coder->model;
-    for (; range != 0; range = coder->finder.parents[range - 1]) {
+    for (; range != 0; range = coder->finder->parents[range - 1]) {
         const struct ss_model_field *field =
             ss_model_field_of(model, model->ranges.data[range - 1].payload, SS_EVENT_FIELD_stack);
         if (field != NULL && field->type == SS_VALUE_TEXT) {
@@ -280,8 +281,8 @@ static struct ss_allocation_code code_of_frames(struct ss_allocation_coder *code
     if (stack != 0) {
         return code_of_stack(coder, stack);
     }
-    uint32_t track = coder->finder.threads[ss_allocation_event_thread(coder->model, event)].python;
-    uint32_t call = track != 0 ? ss_range_at(&coder->finder, track, event->time_ns) : 0;
+    uint32_t track = coder->finder->threads[ss_allocation_event_thread(coder->model, event)].python;
+    uint32_t call = track != 0 ? ss_range_at(coder->finder, track, event->time_ns) : 0;
     return call != 0 ? coder->calls[coder->model->ranges.data[call - 1].path].code
                      : (struct ss_allocation_code){0};
 }
@@ -302,7 +303,7 @@ static bool is_numbered(const struct ss_allocation_coder *coder, uint32_t range)
     int64_t number;
     while (range != 0 &&
            !forward_number(coder->model, &coder->model->ranges.data[range - 1], &number)) {
-        range = coder->finder.parents[range - 1];
+        range = coder->finder->parents[range - 1];
     }
     return range != 0;
 }
@@ -340,8 +341,8 @@ struct ss_allocation_code ss_allocation_code_of(struct ss_allocation_coder *code
                                                 const struct ss_allocation_event *event)
 {
     uint32_t thread = ss_allocation_event_thread(coder->model, event);
-    uint32_t track = coder->finder.threads[thread].torch;
-    uint32_t range = track != 0 ? ss_range_at(&coder->finder, track, event->time_ns) : 0;
+    uint32_t track = coder->finder->threads[thread].torch;
+    uint32_t range = track != 0 ? ss_range_at(coder->finder, track, event->time_ns) : 0;
     struct ss_allocation_code frames = code_of_frames(coder, event, range), code = {0};
     uint32_t module = module_at(coder, thread, event->time_ns);
     if (range != 0) {
@@ -363,7 +364,7 @@ void ss_allocation_coder_init(struct ss_allocation_coder *coder,
     const struct ss_model *model = selection->model;
     *coder = (struct ss_allocation_coder){
         .model = model, .training = training, .allocations = allocations};
-    ss_range_finder_init(&coder->finder, model);
+    coder->finder = ss_selection_finder(selection);
     coder->calls = has_calls(coder) ? ss_allocation_calls(allocations) : NULL;
     read_paths(coder);
     find_copies(coder, selection);
@@ -372,7 +373,6 @@ void ss_allocation_coder_init(struct ss_allocation_coder *coder,
 
 void ss_allocation_coder_fini(struct ss_allocation_coder *coder)
 {
-    ss_range_finder_fini(&coder->finder);
     ss_free(coder->paths);
     ss_free(coder->calls);
     ss_free(coder->copies);

@@ -24,7 +24,7 @@ struct ss_allocation_coder {
     const struct ss_model *model;
     const struct ss_step_summary *training; /* may be NULL */
     struct ss_allocations *allocations;
-    struct ss_range_finder finder;
+    const struct ss_range_finder *finder; /* of the selection */
     struct ss_allocation_evidence *paths; /* by path: of operators and annotations */
     struct ss_allocation_evidence *calls; /* by path: of Python's calls; NULL: there are none */
     bool *copies;                         /* by range: an operator that copies from the host */

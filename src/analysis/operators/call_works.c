@@ -102,7 +102,7 @@ static void open_range(struct summing *summing, uint32_t index)
 /* Outer ranges precede their inner ones. */
 static void sum_ranges(struct summing *summing)
 {
-    const uint32_t *parents = summing->places->finder.parents;
+    const uint32_t *parents = summing->places->finder->parents;
     size_t count = summing->places->selection->model->ranges.count, next = 0;
     for (uint32_t i = 0; i < count; i++) {
         close_down_to(summing, parents[i]);

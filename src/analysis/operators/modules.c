@@ -170,11 +170,11 @@ static void find_anchors(const struct ss_launch_places *places, struct anchors *
     for (size_t i = 0; i < count; i++) {
         at[i] = places->rows.data[i].call;
     }
-    ss_ranges_around(&places->finder, tracks, at, count, anchors->forward);
+    ss_ranges_around(places->finder, tracks, at, count, anchors->forward);
     for (size_t i = 0; i < count; i++) {
         at[i] = places->rows.data[i].forward;
     }
-    ss_ranges_around(&places->finder, tracks, at, count, anchors->backward);
+    ss_ranges_around(places->finder, tracks, at, count, anchors->backward);
     for (size_t i = 0; i < count; i++) {
         const struct ss_launch_place *place = &places->rows.data[i];
         uint32_t module = anchors->forward[i];

@@ -4,6 +4,7 @@
 #include "analysis/pipeline/messages.h"
 #include "analysis/ranks/blame.h"
 #include "analysis/selection/program_facts.h"
+#include "analysis/selection/shared_ranges.h"
 #include "analysis/table/owner_cells.h"
 
 static const struct ss_column columns[SS_COLLECTIVE_COLUMNS] = {
@@ -251,7 +252,6 @@ void ss_collective_table(const struct ss_selection *selection, uint64_t max_rows
 {
     struct ss_collectives collectives;
     struct ss_messages messages;
-    struct ss_range_runs runs;
     struct ss_blame blame;
     *table = (struct ss_table){
         .name = "collective",
@@ -262,8 +262,7 @@ void ss_collective_table(const struct ss_selection *selection, uint64_t max_rows
         .columns = columns,
         .column_count = SS_COLLECTIVE_COLUMNS};
     ss_collectives_init(&collectives, selection, ss_selection_works(selection), NULL);
-    ss_range_runs_init(&runs, selection->model);
-    ss_messages_init(&messages, selection, &runs);
+    ss_messages_init(&messages, selection, ss_selection_runs(selection));
     ss_blame_init(&blame, selection->model, &collectives, false);
     add_rows(selection->model, &collectives, &messages, blame.causes, max_rows, table);
     if (table->row_count > 0) {
@@ -271,6 +270,5 @@ void ss_collective_table(const struct ss_selection *selection, uint64_t max_rows
     }
     ss_blame_fini(&blame);
     ss_messages_fini(&messages);
-    ss_range_runs_fini(&runs);
     ss_collectives_fini(&collectives);
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/selection/shared_ranges.h"
 #include "analysis/table/distribution.h"
 #include "base/alloc.h"
 
@@ -290,16 +291,13 @@ void ss_collectives_init(struct ss_collectives *collectives, const struct ss_sel
                          const struct ss_device_works *works,
                          const struct ss_step_summary *training)
 {
-    struct ss_range_runs runs;
     *collectives = (struct ss_collectives){0};
-    ss_range_runs_init(&runs, selection->model);
-    ss_rank_calls_init(&collectives->calls, selection, works, &runs);
+    ss_rank_calls_init(&collectives->calls, selection, works, ss_selection_runs(selection));
     match(collectives, selection->model);
     find_ends(collectives, selection->model);
     judge(collectives, selection->model);
     count_ranks(collectives, selection->model);
     sum_steady(collectives, selection->model, training);
-    ss_range_runs_fini(&runs);
 }
 
 void ss_collectives_fini(struct ss_collectives *collectives)

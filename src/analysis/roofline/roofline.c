@@ -91,13 +91,13 @@ static void add_to_modules(struct summing *summing, uint32_t range,
     uint32_t forward = node != 0 ? ss_sequences_operator_of(&building->sequences, node - 1) : 0;
     const struct ss_model_range *at = &model->ranges.data[forward != 0 ? forward - 1 : range];
     uint32_t thread = model->tracks.data[at->track].thread;
-    uint32_t track = building->finder.threads[thread].module;
-    uint32_t module = track != 0 ? ss_range_at(&building->finder, track, at->begin_ns) : 0;
+    uint32_t track = building->finder->threads[thread].module;
+    uint32_t module = track != 0 ? ss_range_at(building->finder, track, at->begin_ns) : 0;
     summing->charged.count = 0;
     if (module == 0) {
         add_to(summing, ss_strview_of("(no module)"), share);
     }
-    for (; module != 0; module = building->finder.parents[module - 1]) {
+    for (; module != 0; module = building->finder->parents[module - 1]) {
         uint32_t name = model->paths.data[model->ranges.data[module - 1].path].name;
         if (!is_charged(summing, model->names.data[name].text)) {
             ss_vec_push(&summing->charged, model->names.data[name].text);
@@ -235,9 +235,9 @@ static uint64_t *own_times(const struct ss_roofline_building *building)
             continue;
         }
         uint64_t ns = model->ranges.data[i].end_ns - model->ranges.data[i].begin_ns;
-        uint32_t outer = building->finder.parents[i];
+        uint32_t outer = building->finder->parents[i];
         while (outer != 0 && ss_operator_call_work(&building->calls, outer - 1) == NULL) {
-            outer = building->finder.parents[outer - 1];
+            outer = building->finder->parents[outer - 1];
         }
         own_ns[i] += ns;
         if (outer != 0) { /* it comes before what it encloses */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which call of an operator each kernel belongs to. */
 #include "analysis/roofline/roofline_inside.h"
+#include "analysis/selection/shared_ranges.h"
 #include "base/alloc.h"
 
 static struct ss_strview name_text(const struct ss_model *model, uint32_t name)
@@ -73,9 +74,9 @@ static uint32_t begin_of_search(const struct ss_roofline_building *building, uin
     uint32_t thread = model->tracks.data[range->track].thread;
     uint32_t track = building->calls.shape_track[thread];
     if (track != 0 && track != range->track) {
-        return ss_range_at(&building->finder, track, range->begin_ns);
+        return ss_range_at(building->finder, track, range->begin_ns);
     }
-    return building->finder.parents[launch];
+    return building->finder->parents[launch];
 }
 
 /* Finds the innermost operator with an estimate; without one, the innermost of which it is known
@@ -93,7 +94,7 @@ static void find_owner(struct ss_roofline_building *building, size_t index)
     }
     building->gaps[index] = SS_ROOFLINE_NO_OPERATOR;
     for (uint32_t at = begin_of_search(building, work->launch - 1); at != 0;
-         at = building->finder.parents[at - 1]) {
+         at = building->finder->parents[at - 1]) {
         uint8_t answer = building->calls.answers[at - 1];
         if (ss_operator_call_work(&building->calls, at - 1) != NULL) {
             building->owners[index] = at;
@@ -169,8 +170,8 @@ void ss_roofline_building_init(struct ss_roofline_building *building,
 {
     const struct ss_model *model = selection->model;
     *building = (struct ss_roofline_building){.selection = selection, .model = model};
-    ss_range_finder_init(&building->finder, model);
-    ss_sequences_init(&building->sequences, selection, &building->finder);
+    building->finder = ss_selection_finder(selection);
+    ss_sequences_init(&building->sequences, selection, building->finder);
     ss_operator_calls_init(&building->calls, selection, &building->sequences);
     building->works = ss_selection_works(selection);
     size_t works = building->works->works.count + 1;
@@ -186,7 +187,6 @@ void ss_roofline_building_init(struct ss_roofline_building *building,
 
 void ss_roofline_building_fini(struct ss_roofline_building *building)
 {
-    ss_range_finder_fini(&building->finder);
     ss_sequences_fini(&building->sequences);
     ss_operator_calls_fini(&building->calls);
     ss_kernel_counters_fini(&building->counters);

@@ -22,7 +22,7 @@ struct ss_roofline_call {
 struct ss_roofline_building {
     const struct ss_selection *selection;
     const struct ss_model *model;
-    struct ss_range_finder finder;
+    const struct ss_range_finder *finder; /* of the selection */
     struct ss_sequences sequences;
     struct ss_operator_calls calls;
     const struct ss_device_works *works; /* of the selection */

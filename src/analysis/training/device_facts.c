@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/selection/shared_ranges.h"
 #include "analysis/table/distribution.h"
 #include "analysis/table/kernel_families.h"
 #include "analysis/table/rule_limits.h"
@@ -185,17 +186,15 @@ static void sum_bytes(struct ss_device_facts *facts, const struct ss_selection *
 static void sum_waits(struct ss_device_facts *facts, const struct ss_selection *selection,
                       const struct ss_step_summary *training)
 {
-    struct ss_range_finder finder;
     struct ss_steady_time steady;
-    ss_range_finder_init(&finder, selection->model);
     ss_steady_time_init(&steady, training, SS_STEADY_OF_DEVICES);
-    ss_device_waits_init(&facts->waits, selection, facts->summary.works, &finder, &steady);
+    ss_device_waits_init(&facts->waits, selection, facts->summary.works,
+                         ss_selection_finder(selection), &steady);
     for (size_t i = 0; i < facts->waits.rows.count; i++) {
         facts->wait_calls += facts->waits.rows.data[i].steady_count;
         facts->wait_calls_ns += facts->waits.rows.data[i].steady_ns;
     }
     ss_steady_time_fini(&steady);
-    ss_range_finder_fini(&finder);
 }
 
 void ss_device_facts_find(struct ss_device_facts *facts, const struct ss_selection *selection,

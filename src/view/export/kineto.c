@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/selection/shared_ranges.h"
 #include "analysis/steps/ranges.h"
 #include "base/alloc.h"
 #include "view/export/kineto_inside.h"
@@ -286,9 +287,9 @@ enum ss_status ss_view_kineto(const struct ss_selection *selection,
     }
     struct ss_kineto_writing writing = {
         .selection = selection, .model = selection->model, .options = options, .sink = sink};
-    ss_range_runs_init(&writing.runs, selection->model);
-    ss_kineto_rows_init(&writing.rows, selection, &writing.runs);
-    ss_kineto_kinds_init(&writing.kinds, selection->model, &writing.runs);
+    writing.runs = ss_selection_runs(selection);
+    ss_kineto_rows_init(&writing.rows, selection, writing.runs);
+    ss_kineto_kinds_init(&writing.kinds, selection->model, writing.runs);
     ss_kineto_links_init(&writing.links, selection);
     ss_kineto_values_init(&writing.values, selection->model);
     write_file(&writing, &extent);
@@ -296,7 +297,6 @@ enum ss_status ss_view_kineto(const struct ss_selection *selection,
     ss_kineto_links_fini(&writing.links);
     ss_kineto_kinds_fini(&writing.kinds);
     ss_kineto_rows_fini(&writing.rows);
-    ss_range_runs_fini(&writing.runs);
     ss_free(writing.shifts_ns);
     return is_too_large(&writing) ? ss_fail(err, SS_E_LIMIT, "the file has more than %llu bytes",
                                             (unsigned long long)options->most_bytes)

@@ -182,7 +182,7 @@ struct ss_kineto_writing {
     const struct ss_model *model;
     const struct ss_kineto_options *options;
     struct ss_sink *sink;
-    struct ss_range_runs runs;
+    const struct ss_range_runs *runs;
     struct ss_kineto_rows rows;
     struct ss_kineto_kinds kinds;
     struct ss_kineto_links links;

@@ -388,7 +388,7 @@ static void write_row(struct row_writing *row, uint32_t index, const uint32_t *r
     ss_vec_clear(&row->operators);
     ss_vec_clear(&row->functions);
     for (size_t i = 0; i < count; i++) {
-        gather(row, &writing->runs.rows.data[runs[i]]);
+        gather(row, &writing->runs->rows.data[runs[i]]);
     }
     ss_kineto_place_items(&row->items);
     ss_kineto_name_row(writing, index, lanes_of(&row->items));
@@ -400,7 +400,7 @@ static void write_row(struct row_writing *row, uint32_t index, const uint32_t *r
 /* The runs of each row, row by row: `ends` has where those of a row end. */
 static uint32_t *runs_by_row(const struct ss_kineto_writing *writing, size_t *ends)
 {
-    const struct ss_range_runs *runs = &writing->runs;
+    const struct ss_range_runs *runs = writing->runs;
     const uint32_t *row_of_track = writing->rows.row_of_track;
     size_t rows = writing->rows.rows.count;
     uint32_t *order = ss_alloc((runs->rows.count + 1) * sizeof *order);
