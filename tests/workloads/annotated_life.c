@@ -9,7 +9,7 @@
  *   killed         dies by SIGKILL within a range, a step and an asynchronous range
  *   everything N   three threads, N rounds each: all that can be marked, with odd names
  *   stay N         N ranges, then nothing until stdin ends
- *   serve          ranges until stdin ends; reports the start and the end of a recording
+ *   serve          ranges until stdin ends; reports the begin and the end of a recording
  */
 #include <poll.h>
 #include <pthread.h>

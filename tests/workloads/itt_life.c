@@ -293,7 +293,7 @@ static bool is_filled(const struct itt_part *mine)
     return mine->pointers[ITT_task_begin] != NULL;
 }
 
-/* What is not a copy of ITT that the collector knows stays as it is. */
+/* What is no copy of ITT that the collector knows stays as it is. */
 static int strangers(const char *library)
 {
     static struct itt_part mine;

@@ -24,7 +24,7 @@ def update():
 
 def acts():
     """A policy of reinforcement learning, on single observations. Each time 5 ms of its environment
-    follow, which are not evaluation."""
+    follow, which are no evaluation."""
     for _ in range(6):
         with torch.no_grad():
             for _ in range(3):

@@ -112,7 +112,7 @@ def accumulates():
 
 
 def scaler_skips():
-    """The second update has a gradient that is not a number."""
+    """The second update has a gradient that is no number."""
     net = Net()
     optimizer = sgd(net)
     scaler = torch.amp.GradScaler("cpu")

@@ -286,7 +286,7 @@ def check_calls_from_before_and_until_after():
         return inside
 
     with stepscope.profile_functions([whole, leaf]):
-        equal(whole(), ["+leaf", "-"])  # its own start was not recorded, nor its end
+        equal(whole(), ["+leaf", "-"])  # its own begin was not recorded, nor its end
     with recording() as calls:
         tracing = stepscope.profile_functions(leaf)
         leaf()

@@ -83,7 +83,7 @@ static void add_slowest(const struct ss_rank_profiles *profiles,
     ss_sentence_add(out, " of a step of ");
     ss_sentence_add_duration(out, row->step_ns);
     if (row->stage < parts->training.phases.count) {
-        ss_sentence_add(out, " (its ");
+        ss_sentence_add(out, " (its phase ");
         ss_report_add_phase(model, &parts->training.phases.data[row->stage], out);
         ss_sentence_add(out, " takes ");
         ss_sentence_add_duration(out, row->stage_ns);

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "cli/line/suggestion.h"
-#include "cli/translation_inside.h"
+#include "cli/line/translation_inside.h"
 
 enum { MOST_REMARKS_BYTES = 1 << 16, MOST_NAME_BYTES = 64, MOST_GIVEN = 256 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of translation.def as tables. Private to the implementation of cli/line/translation.h. */
+/* The rows of translation.def as tables. Private to the implementation of cli/line/translation.h.
+ */
 #ifndef SS_CLI_LINE_TRANSLATION_INSIDE_H
 #define SS_CLI_LINE_TRANSLATION_INSIDE_H
 
@@ -12,7 +13,7 @@ enum ss_translated_mode {
 #define SS_ROW(...)
 #define SS_WORD(...)
 #define SS_ABSENT(...)
-#include "cli/translation.def"
+#include "cli/line/translation.def"
 #undef SS_MODE
 #undef SS_PROGRAM_MODE
 #undef SS_ROW

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "cli/translation_inside.h"
+#include "cli/line/translation_inside.h"
 
 static void append_words(struct ss_strbuf *out, const char *text)
 {

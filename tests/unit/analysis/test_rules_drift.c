@@ -145,7 +145,7 @@ static void drift_beside_growing_memory(void **state)
     make(&made, &shape);
     check_findings(&made.diagnosis, "drift memory-growth");
     const struct ss_finding *findings = made.diagnosis.findings.data;
-    assert_non_null(strstr(findings[0].headline, "while memory grows"));
+    assert_non_null(strstr(findings[0].headline, "as memory grows"));
     assert_ptr_equal(findings[0].fix, findings[1].fix);
     assert_in_range((uint64_t)evidence(&findings[0], "memory more with each step"), 3900000,
                     4100000);

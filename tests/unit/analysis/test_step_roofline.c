@@ -83,7 +83,7 @@ static void table_step_roofline(void **state)
     make_table(&made, SS_ROOFLINE_BY_FAMILY);
     build_tables(&built, "step-roofline", NULL, &made.selection, &made.training);
     check_cells(&built.tables[0], 0,
-                "step=0; kind=usual; pid=42; source=sum of kernels; kernels=5; time_ns=100000; "
+                "step=0; kind=steady; pid=42; source=sum of kernels; kernels=5; time_ns=100000; "
                 "kernel_ns=50000; known_percent=100; flops=1.07374e+10; bytes=3.67002e+07; "
                 "flops_per_s=1.07374e+14; flops_per_byte=292.571; compute_percent=34.4148; "
                 "bound=compute");

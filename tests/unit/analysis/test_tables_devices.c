@@ -209,7 +209,7 @@ static void table_step(void **state)
     build_tables(&made.built, "step", NULL, &made.launched.selection, &made.launched.training);
     assert_int_equal(table->row_count, LAUNCHED_STEPS);
     check_cells(table, 3,
-                "pid=42; step=3; kind=usual; begin_ns=3000; duration_ns=1000; forward_ns=360; "
+                "pid=42; step=3; kind=steady; begin_ns=3000; duration_ns=1000; forward_ns=360; "
                 "backward_ns=310; other_ns=330");
     end(&made);
 }
@@ -246,7 +246,7 @@ static void table_device_step(void **state)
                  &made.launched.training);
     assert_int_equal(table->row_count, LAUNCHED_STEPS);
     check_cells(table, 1,
-                "pid=42; device=0; step=1; kind=usual; duration_ns=1000; compute_ns=97; "
+                "pid=42; device=0; step=1; kind=steady; duration_ns=1000; compute_ns=97; "
                 "exposed_communication_ns=9; exposed_copy_ns=20; idle_ns=874; overlap_percent=0; "
                 "idle_wait_ns=0; idle_host_ns=341; idle_latency_ns=533; idle_unknown_ns=0; "
                 "launched=5; launched_ns=126; after_step_ns=0; launch_delay_ns=288; "

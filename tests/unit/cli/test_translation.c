@@ -197,7 +197,7 @@ static const struct {
 #define SS_ROW(...)
 #define SS_WORD(...)
 #define SS_ABSENT(...)
-#include "cli/translation.def"
+#include "cli/line/translation.def"
 #undef SS_ROW
 #undef SS_WORD
 #undef SS_MODE
@@ -212,7 +212,7 @@ static const struct {
 } options[] = {
 #define SS_ROW(mode, name, letter, argument, action, text) {#mode, name, argument, #action, false},
 #define SS_WORD(mode, name, word, action, text) {#mode, name, word, #action, true},
-#include "cli/translation.def"
+#include "cli/line/translation.def"
 };
 
 /* Only the first of ncu's modes is one of the command line by itself. */
