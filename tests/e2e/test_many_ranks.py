@@ -188,7 +188,7 @@ def test_names_by_rank(stepscope, python, tmp_path):
     for bad in ("8/8", "x", "-1", "3/", "3/8x"):
         assert "--rank takes a rank" in stepscope("record", "--rank", bad, *spin, status=2).stderr
     done = stepscope("record", "-o", tmp_path / "%j.pftrace", *spin, status=2)
-    assert "this is no job" in done.stderr
+    assert "this is not a job" in done.stderr
 
 
 def test_large_runs_and_restarts_have_names_of_their_own(stepscope, python, tmp_path):

@@ -120,7 +120,7 @@ def test_colours_of_shares_contrast_with_white_and_with_black(reader):
         values = [one / 12.92 if one <= 0.03928 else ((one + 0.055) / 1.055) ** 2.4 for one in values]
         return sum(part * one for part, one in zip((0.2126, 0.7152, 0.0722), values))
 
-    source = (ROOT / "src" / "view" / "report_notebook.c").read_text()
+    source = (ROOT / "src" / "view" / "report" / "report_notebook.c").read_text()
     colours = re.findall(r'"(#[0-9a-f]{6})"', source)
     assert len(colours) == 7
     for colour in colours:

@@ -181,7 +181,7 @@ def test_a_foreign_file_is_not_replaced(stepscope, tmp_path):
     foreign = tmp_path / "trace.json.notes.json"
     foreign.write_text('{"mine": 1}')
     with viewing(stepscope, source) as view:
-        assert "no file of notes" in view.ask("notes")["problem"]
+        assert "is not a file of notes" in view.ask("notes")["problem"]
         assert view.save({"revision": 0, "notes": []})[0] == 500
     assert foreign.read_text() == '{"mine": 1}'
 
@@ -197,7 +197,7 @@ def test_notes_of_any_length_do_not_stall(stepscope, tmp_path, kind):
         os.truncate(foreign, 200 << 30)
     begin = time.monotonic()
     with viewing(stepscope, source) as view:
-        assert "no file of notes" in view.ask("notes")["problem"]
+        assert "is not a file of notes" in view.ask("notes")["problem"]
     assert time.monotonic() - begin < 30
 
 

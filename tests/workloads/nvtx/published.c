@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares src/inject/nvtx_abi.h with NVTX's own headers; compiled only. */
+/* Compares src/inject/nvtx/nvtx_abi.h with NVTX's own headers; compiled only. */
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCounters.h>
@@ -8,7 +8,7 @@
 #include <nvtx3/nvToolsExtSemanticsTime.h>
 #include <nvtx3/nvToolsExtSync.h>
 
-#include "inject/nvtx_abi.h"
+#include "inject/nvtx/nvtx_abi.h"
 
 #define SAME(ours, theirs) _Static_assert((long long)(ours) == (long long)(theirs), #theirs)
 #define SIZE(ours, theirs) SAME(sizeof(struct ours), sizeof(theirs))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A tool that only counts: the least that any tool costs a program with NVTX. */
-#include "inject/nvtx_abi.h"
+#include "inject/nvtx/nvtx_abi.h"
 
 static long count;
 
