@@ -13,6 +13,7 @@ void ss_chrome_devices_fini(struct ss_chrome_devices *devices)
 {
     ss_vec_fini(&devices->calls);
     ss_vec_fini(&devices->works);
+    ss_vec_fini(&devices->names);
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
@@ -104,30 +105,41 @@ enum ss_chrome_kind ss_chrome_kind_of_event(struct ss_chrome_rows *rows,
 
 /* --- launches --------------------------------------------------------------------------------- */
 
-bool ss_chrome_is_unknown_call(struct ss_strview name)
+static enum ss_chrome_call_name call_name(struct ss_strview text)
 {
-    enum ss_event_type type = ss_device_call_type(name);
-    return type != SS_EVENT_TYPE_launch && type != SS_EVENT_TYPE_synchronisation;
+    enum ss_event_type type = ss_device_call_type(text);
+    bool is_known = type == SS_EVENT_TYPE_launch || type == SS_EVENT_TYPE_synchronisation;
+    return is_known ? SS_CHROME_CALL_KNOWN : SS_CHROME_CALL_UNKNOWN;
 }
 
 void ss_chrome_devices_add_call(struct ss_chrome_devices *devices, uint64_t correlation,
-                                uint32_t name)
+                                struct ss_strview text, uint32_t name)
 {
-    if (correlation != 0 && devices->calls.count < MOST_COMPARED) {
-        ss_vec_push(&devices->calls, (struct ss_chrome_call){correlation, name});
+    if (correlation == 0 || devices->calls.count >= MOST_COMPARED) {
+        return;
+    }
+    if (name >= devices->names.count) {
+        ss_vec_resize(&devices->names, (size_t)name + 1);
+    }
+    uint8_t *known = &devices->names.data[name];
+    if (*known == SS_CHROME_CALL_NEW) {
+        *known = (uint8_t)call_name(text);
+    }
+    if (*known == SS_CHROME_CALL_UNKNOWN) {
+        ss_vec_push(&devices->calls, (struct ss_chrome_call){(uint32_t)correlation, name});
     }
 }
 
 void ss_chrome_devices_add_work(struct ss_chrome_devices *devices, uint64_t correlation)
 {
     if (correlation != 0 && devices->works.count < MOST_COMPARED) {
-        ss_vec_push(&devices->works, correlation);
+        ss_vec_push(&devices->works, (uint32_t)correlation);
     }
 }
 
 static int compare(const void *left, const void *right)
 {
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     return a < b ? -1 : a > b;
 }
 
@@ -136,10 +148,10 @@ void ss_chrome_devices_end(struct ss_chrome_devices *devices, struct ss_model_bu
     if (devices->calls.count == 0 || devices->works.count == 0) {
         return;
     }
-    qsort(devices->works.data, devices->works.count, sizeof(uint64_t), compare);
+    qsort(devices->works.data, devices->works.count, sizeof(uint32_t), compare);
     for (size_t i = 0; i < devices->calls.count; i++) {
         const struct ss_chrome_call *call = &devices->calls.data[i];
-        if (bsearch(&call->correlation, devices->works.data, devices->works.count, sizeof(uint64_t),
+        if (bsearch(&call->correlation, devices->works.data, devices->works.count, sizeof(uint32_t),
                     compare) != NULL) {
             ss_model_builder_set_type(builder, call->name, SS_EVENT_TYPE_launch);
         }

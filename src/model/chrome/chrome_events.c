@@ -178,8 +178,9 @@ static void add_thread_range(struct ss_chrome_loading *loading, enum ss_chrome_k
     range->track = ss_chrome_thread_track(rows, thread, track);
     range->name = ss_chrome_name(rows, track == SS_CHROME_MODULE_TRACK ? SS_CHROME_OTHER : kind,
                                  name, event->category);
-    if (kind == SS_CHROME_API && ss_chrome_is_unknown_call(name.raw)) {
-        ss_chrome_devices_add_call(&loading->devices, loading->fields.correlation, range->name);
+    if (kind == SS_CHROME_API) {
+        ss_chrome_devices_add_call(&loading->devices, loading->fields.correlation, name.raw,
+                                   range->name);
     }
     ss_model_builder_range(rows->builder, range);
 }

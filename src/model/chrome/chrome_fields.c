@@ -34,51 +34,56 @@ enum kinds {
     OF_MEMORY = 1 << SS_CHROME_OTHER /* instants */
 };
 
+#define KEY(text)                                                                                  \
+    {                                                                                              \
+        (text), sizeof(text) - 1                                                                   \
+    }
+
 static const struct argument {
-    const char *key;
+    struct ss_strview key;
     unsigned kinds;
     enum value value;
     enum ss_event_field_id field;
 } arguments_known[] = {
-    {"correlation", OF_WORK | OF_API, AS_CORRELATION, SS_EVENT_FIELD_correlation},
-    {"correlationId", OF_WORK | OF_API, AS_CORRELATION, SS_EVENT_FIELD_correlation},
-    {"device", OF_WORK, AS_DEVICE, SS_EVENT_FIELD_device},
-    {"stream", OF_WORK, AS_STREAM, SS_EVENT_FIELD_stream},
-    {"Stream Id", OF_WORK, AS_STREAM, SS_EVENT_FIELD_stream}, /* Ascend */
-    {"context", OF_WORK, AS_CONTEXT, SS_EVENT_FIELD_context},
-    {"around stream", 1 << SS_CHROME_DEVICE_ANNOTATION, AS_STREAM,
+    {KEY("correlation"), OF_WORK | OF_API, AS_CORRELATION, SS_EVENT_FIELD_correlation},
+    {KEY("correlationId"), OF_WORK | OF_API, AS_CORRELATION, SS_EVENT_FIELD_correlation},
+    {KEY("device"), OF_WORK, AS_DEVICE, SS_EVENT_FIELD_device},
+    {KEY("stream"), OF_WORK, AS_STREAM, SS_EVENT_FIELD_stream},
+    {KEY("Stream Id"), OF_WORK, AS_STREAM, SS_EVENT_FIELD_stream}, /* Ascend */
+    {KEY("context"), OF_WORK, AS_CONTEXT, SS_EVENT_FIELD_context},
+    {KEY("around stream"), 1 << SS_CHROME_DEVICE_ANNOTATION, AS_STREAM,
      SS_EVENT_FIELD_stream}, /* ours */
-    {"wait_on_stream", OF_SYNC, AS_WAITS_FOR, SS_EVENT_FIELD_waits_for_stream},
-    {"wait_on_cuda_event_record_corr_id", OF_SYNC, AS_NATURAL, SS_EVENT_FIELD_recorded_by},
-    {"grid", OF_KERNEL, AS_GRID, SS_EVENT_FIELD_grid_x},
-    {"block", OF_KERNEL, AS_GRID, SS_EVENT_FIELD_block_x},
-    {"registers per thread", OF_KERNEL, AS_NATURAL, SS_EVENT_FIELD_registers},
-    {"shared memory", OF_KERNEL, AS_NATURAL, SS_EVENT_FIELD_shared_bytes},
-    {"blocks per SM", OF_KERNEL, AS_REAL, SS_EVENT_FIELD_blocks_per_sm},
-    {"warps per SM", OF_KERNEL, AS_REAL, SS_EVENT_FIELD_warps_per_sm},
-    {"est. achieved occupancy %", OF_KERNEL, AS_REAL, SS_EVENT_FIELD_occupancy},
-    {"graph id", OF_WORK, AS_NATURAL, SS_EVENT_FIELD_graph},
-    {"graph node id", OF_WORK, AS_NATURAL, SS_EVENT_FIELD_graph_node},
-    {"bytes", OF_COPY, AS_PAYLOAD, SS_EVENT_FIELD_bytes},
-    {"Sequence number", OF_HOST, AS_PAYLOAD, SS_EVENT_FIELD_sequence},
-    {"Fwd thread id", OF_HOST, AS_NATURAL, SS_EVENT_FIELD_forward_thread},
-    {"Input Dims", OF_HOST, AS_LIST, SS_EVENT_FIELD_shapes},
-    {"Input dims", OF_HOST, AS_LIST, SS_EVENT_FIELD_shapes},
-    {"Input type", OF_HOST, AS_LIST, SS_EVENT_FIELD_input_types},
-    {"Concrete Inputs", OF_HOST, AS_LIST, SS_EVENT_FIELD_inputs},
-    {"Input Strides", OF_HOST, AS_LIST, SS_EVENT_FIELD_strides},
-    {"Call stack", OF_HOST, AS_STACK, SS_EVENT_FIELD_stack},
-    {"Collective name", OF_HOST | OF_KERNEL, AS_TEXT, SS_EVENT_FIELD_collective},
-    {"dtype", OF_HOST | OF_KERNEL, AS_TEXT, SS_EVENT_FIELD_datatype},
-    {"In msg nelems", OF_HOST | OF_KERNEL, AS_NATURAL, SS_EVENT_FIELD_elements},
-    {"Group size", OF_HOST | OF_KERNEL, AS_NATURAL, SS_EVENT_FIELD_group_size},
-    {"Process Group Name", OF_KERNEL, AS_GROUP, SS_EVENT_FIELD_group},
-    {"Seq", OF_KERNEL, AS_INTEGER, SS_EVENT_FIELD_sequence},
-    {"Bytes", OF_MEMORY, AS_PAYLOAD, SS_EVENT_FIELD_bytes},
-    {"Addr", OF_MEMORY, AS_NATURAL, SS_EVENT_FIELD_address},
-    {"Total Allocated", OF_MEMORY, AS_NATURAL, SS_EVENT_FIELD_allocated_bytes},
-    {"Total Reserved", OF_MEMORY, AS_NATURAL, SS_EVENT_FIELD_reserved_bytes},
-    {"Device Id", OF_MEMORY, AS_DEVICE, SS_EVENT_FIELD_device},
+    {KEY("wait_on_stream"), OF_SYNC, AS_WAITS_FOR, SS_EVENT_FIELD_waits_for_stream},
+    {KEY("wait_on_cuda_event_record_corr_id"), OF_SYNC, AS_NATURAL, SS_EVENT_FIELD_recorded_by},
+    {KEY("grid"), OF_KERNEL, AS_GRID, SS_EVENT_FIELD_grid_x},
+    {KEY("block"), OF_KERNEL, AS_GRID, SS_EVENT_FIELD_block_x},
+    {KEY("registers per thread"), OF_KERNEL, AS_NATURAL, SS_EVENT_FIELD_registers},
+    {KEY("shared memory"), OF_KERNEL, AS_NATURAL, SS_EVENT_FIELD_shared_bytes},
+    {KEY("blocks per SM"), OF_KERNEL, AS_REAL, SS_EVENT_FIELD_blocks_per_sm},
+    {KEY("warps per SM"), OF_KERNEL, AS_REAL, SS_EVENT_FIELD_warps_per_sm},
+    {KEY("est. achieved occupancy %"), OF_KERNEL, AS_REAL, SS_EVENT_FIELD_occupancy},
+    {KEY("graph id"), OF_WORK, AS_NATURAL, SS_EVENT_FIELD_graph},
+    {KEY("graph node id"), OF_WORK, AS_NATURAL, SS_EVENT_FIELD_graph_node},
+    {KEY("bytes"), OF_COPY, AS_PAYLOAD, SS_EVENT_FIELD_bytes},
+    {KEY("Sequence number"), OF_HOST, AS_PAYLOAD, SS_EVENT_FIELD_sequence},
+    {KEY("Fwd thread id"), OF_HOST, AS_NATURAL, SS_EVENT_FIELD_forward_thread},
+    {KEY("Input Dims"), OF_HOST, AS_LIST, SS_EVENT_FIELD_shapes},
+    {KEY("Input dims"), OF_HOST, AS_LIST, SS_EVENT_FIELD_shapes},
+    {KEY("Input type"), OF_HOST, AS_LIST, SS_EVENT_FIELD_input_types},
+    {KEY("Concrete Inputs"), OF_HOST, AS_LIST, SS_EVENT_FIELD_inputs},
+    {KEY("Input Strides"), OF_HOST, AS_LIST, SS_EVENT_FIELD_strides},
+    {KEY("Call stack"), OF_HOST, AS_STACK, SS_EVENT_FIELD_stack},
+    {KEY("Collective name"), OF_HOST | OF_KERNEL, AS_TEXT, SS_EVENT_FIELD_collective},
+    {KEY("dtype"), OF_HOST | OF_KERNEL, AS_TEXT, SS_EVENT_FIELD_datatype},
+    {KEY("In msg nelems"), OF_HOST | OF_KERNEL, AS_NATURAL, SS_EVENT_FIELD_elements},
+    {KEY("Group size"), OF_HOST | OF_KERNEL, AS_NATURAL, SS_EVENT_FIELD_group_size},
+    {KEY("Process Group Name"), OF_KERNEL, AS_GROUP, SS_EVENT_FIELD_group},
+    {KEY("Seq"), OF_KERNEL, AS_INTEGER, SS_EVENT_FIELD_sequence},
+    {KEY("Bytes"), OF_MEMORY, AS_PAYLOAD, SS_EVENT_FIELD_bytes},
+    {KEY("Addr"), OF_MEMORY, AS_NATURAL, SS_EVENT_FIELD_address},
+    {KEY("Total Allocated"), OF_MEMORY, AS_NATURAL, SS_EVENT_FIELD_allocated_bytes},
+    {KEY("Total Reserved"), OF_MEMORY, AS_NATURAL, SS_EVENT_FIELD_reserved_bytes},
+    {KEY("Device Id"), OF_MEMORY, AS_DEVICE, SS_EVENT_FIELD_device},
 };
 
 void ss_chrome_fields_add(struct ss_chrome_fields *fields, uint32_t field,
@@ -241,8 +246,7 @@ void ss_chrome_fields_read(struct ss_chrome_rows *rows, enum ss_chrome_kind kind
     while (ss_json_next_member(&cursor, &key, &value)) {
         for (size_t i = 0; i < sizeof arguments_known / sizeof *arguments_known; i++) {
             const struct argument *argument = &arguments_known[i];
-            if ((argument->kinds >> kind & 1) != 0 &&
-                ss_strview_equal(key.raw, ss_strview_of(argument->key))) {
+            if ((argument->kinds >> kind & 1) != 0 && ss_strview_equal(key.raw, argument->key)) {
                 read_argument(rows, kind, argument, value, fields);
                 break;
             }
