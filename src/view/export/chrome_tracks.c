@@ -8,8 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/launches/device_work.h"
 #include "base/alloc.h"
 #include "base/intern.h"
+#include "view/export/autograd_pairs.h"
 #include "view/export/chrome_build.h"
 #include "view/output/json_text.h"
 #include "view/output/pair_ids.h"
@@ -26,6 +28,7 @@ struct lanes {
     struct ss_chrome_writing *writing;
     struct ss_pair_ids ids; /* by track and lane: index into lanes + 1 */
     struct ss_vec_of(struct lane) lanes;
+    size_t arrows; /* written so far */
 };
 
 bool ss_chrome_has_tracks(const struct ss_selection *selection)
@@ -384,6 +387,106 @@ static void write_flows(struct lanes *lanes)
     ss_free(points);
 }
 
+/* --- arrows ----------------------------------------------------------------------------------- */
+
+/* From the begin of a range to the begin of another, to which viewers attach it. */
+struct arrow {
+    uint32_t from, to;
+};
+
+struct arrows ss_vec_of(struct arrow);
+
+static int compare_arrows(const void *left, const void *right)
+{
+    const struct arrow *a = left, *b = right;
+    if (a->from != b->from) {
+        return a->from < b->from ? -1 : 1;
+    }
+    return a->to < b->to ? -1 : a->to > b->to;
+}
+
+/* Ids that recorded flows do not have: theirs are counted, or hashed from smaller numbers. */
+static uint64_t arrow_id(size_t number)
+{
+    return ss_hash_u64(UINT64_MAX - number);
+}
+
+static void write_arrow_point(struct lanes *lanes, const char *phase, const char *kind, uint64_t id,
+                              uint32_t range)
+{
+    struct ss_chrome_writing *writing = lanes->writing;
+    const struct ss_model_range *at = &writing->selection->model->ranges.data[range];
+    begin_event(lanes, phase, at->track, at->lane, at->begin_ns);
+    ss_sink_format(writing->sink, ",\"cat\":\"%s\",\"name\":\"%s\",\"id\":\"0x%" PRIx64 "\"%s}",
+                   kind, kind, id, phase[0] == 'f' ? ",\"bp\":\"e\"" : "");
+}
+
+static bool is_drawn(const struct ss_chrome_writing *writing, uint32_t range)
+{
+    const struct ss_model_range *row = &writing->selection->model->ranges.data[range];
+    return (row->flags & SS_RANGE_OUTSIDE) == 0 && has_track(writing, row->track);
+}
+
+/* Arrows of one origin share its first point: the launch of a graph has much work. */
+static void write_arrows(struct lanes *lanes, const char *kind, struct arrows *arrows)
+{
+    struct ss_chrome_writing *writing = lanes->writing;
+    if (arrows->count > 1) {
+        qsort(arrows->data, arrows->count, sizeof *arrows->data, compare_arrows);
+    }
+    for (size_t i = 0; i < arrows->count && !ss_sink_failed(writing->sink); i++) {
+        const struct arrow *arrow = &arrows->data[i];
+        if (i == 0 || arrow[-1].from != arrow->from) {
+            write_arrow_point(lanes, "s", kind, arrow_id(++lanes->arrows), arrow->from);
+        }
+        write_arrow_point(lanes, "f", kind, arrow_id(lanes->arrows), arrow->to);
+    }
+}
+
+static void add_arrow(const struct lanes *lanes, struct arrows *arrows, uint32_t from, uint32_t to)
+{
+    if (is_drawn(lanes->writing, from) && is_drawn(lanes->writing, to)) {
+        ss_vec_push(arrows, (struct arrow){from, to});
+    }
+}
+
+static void write_launches(struct lanes *lanes)
+{
+    const struct ss_device_works *works = ss_selection_works(lanes->writing->selection);
+    struct arrows arrows = {0};
+    for (size_t i = 0; i < works->works.count; i++) {
+        const struct ss_device_work *work = &works->works.data[i];
+        if (work->launch != 0) {
+            add_arrow(lanes, &arrows, work->launch - 1, work->range);
+        }
+    }
+    write_arrows(lanes, "ac2g", &arrows);
+    ss_vec_fini(&arrows);
+}
+
+static void write_autograd(struct lanes *lanes)
+{
+    const struct ss_model *model = lanes->writing->selection->model;
+    ss_autograd_operators operators = {0};
+    ss_autograd_pairs pairs = {0};
+    struct arrows arrows = {0};
+    for (uint32_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        uint32_t name = model->paths.data[range->path].name;
+        if (model->names.data[name].type == SS_EVENT_TYPE_operator) {
+            ss_autograd_add(&operators, model, i, model->tracks.data[range->track].process);
+        }
+    }
+    ss_autograd_join(&operators, &pairs);
+    for (size_t i = 0; i < pairs.count; i++) {
+        add_arrow(lanes, &arrows, pairs.data[i].forward, pairs.data[i].backward);
+    }
+    write_arrows(lanes, "fwdbwd", &arrows);
+    ss_vec_fini(&arrows);
+    ss_vec_fini(&pairs);
+    ss_vec_fini(&operators);
+}
+
 /* --- counters ------------------------------------------------------------------------------- */
 
 /* "host;disk sda;read": groups first, outermost to innermost. */
@@ -455,6 +558,8 @@ void ss_chrome_write_tracks(struct ss_chrome_writing *writing)
     write_ranges(&lanes);
     write_marks(&lanes);
     write_flows(&lanes);
+    write_launches(&lanes);
+    write_autograd(&lanes);
     write_counters(writing);
     ss_pair_ids_fini(&lanes.ids);
     ss_vec_fini(&lanes.lanes);

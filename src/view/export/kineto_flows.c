@@ -109,56 +109,15 @@ static void write_launches(struct ss_kineto_writing *writing)
 
 /* --- autograd --------------------------------------------------------------------------------- */
 
-static int compare_autograd(const void *left, const void *right)
-{
-    const struct ss_kineto_autograd *a = left, *b = right;
-    if (a->process != b->process) {
-        return a->process < b->process ? -1 : 1;
-    }
-    if (a->sequence != b->sequence) {
-        return a->sequence < b->sequence ? -1 : 1;
-    }
-    if (a->begin_ns != b->begin_ns) {
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    }
-    return a->range < b->range ? -1 : a->range > b->range;
-}
-
-/* The operators [first, end) have one number: of calls within calls, the innermost one made the
- * node of autograd, and the innermost backward one computed it. Each forward thread counts for
- * itself, so that a number may come again. */
-static void join(struct ss_kineto_writing *writing, const struct ss_kineto_autograd *operators,
-                 size_t count, uint64_t *id)
-{
-    const struct ss_kineto_autograd *forward = NULL;
-    for (size_t i = 0; i < count; i++) {
-        bool is_innermost = i + 1 == count || !operators[i + 1].is_backward;
-        if (!operators[i].is_backward) {
-            forward = &operators[i];
-        } else if (is_innermost && forward != NULL) {
-            ++*id;
-            write_point(writing, "s", "fwdbwd", *id, forward->range);
-            write_point(writing, "f", "fwdbwd", *id, operators[i].range);
-            forward = NULL;
-        }
-    }
-}
-
 static void write_autograd(struct ss_kineto_writing *writing)
 {
-    const struct ss_kineto_autograd *operators = writing->links.autograd.data;
-    size_t count = writing->links.autograd.count;
-    uint64_t id = 0;
-    if (count > 1) {
-        qsort(writing->links.autograd.data, count, sizeof *operators, compare_autograd);
+    ss_autograd_pairs pairs = {0};
+    ss_autograd_join(&writing->links.autograd, &pairs);
+    for (size_t i = 0; i < pairs.count && !ss_kineto_is_full(writing); i++) {
+        write_point(writing, "s", "fwdbwd", i + 1, pairs.data[i].forward);
+        write_point(writing, "f", "fwdbwd", i + 1, pairs.data[i].backward);
     }
-    for (size_t first = 0, end; first < count && !ss_kineto_is_full(writing); first = end) {
-        for (end = first + 1; end < count && operators[end].process == operators[first].process &&
-                              operators[end].sequence == operators[first].sequence;) {
-            end++;
-        }
-        join(writing, operators + first, end - first, &id);
-    }
+    ss_vec_fini(&pairs);
 }
 
 void ss_kineto_write_flows(struct ss_kineto_writing *writing)

@@ -5,6 +5,7 @@
 
 #include "analysis/selection/range_runs.h"
 #include "base/vec.h"
+#include "view/export/autograd_pairs.h"
 #include "view/export/kineto.h"
 #include "view/output/pair_ids.h"
 
@@ -101,14 +102,6 @@ void ss_kineto_place_items(ss_kineto_items *items);
 
 /* --- links: kineto_links.c -------------------------------------------------------------------- */
 
-/* An operator that carries a sequence number. */
-struct ss_kineto_autograd {
-    int64_t sequence;
-    uint64_t begin_ns;
-    uint32_t process, range;
-    bool is_backward;
-};
-
 /* An annotation of the host, by its name. */
 struct ss_kineto_scope {
     uint64_t name; /* hash */
@@ -120,7 +113,7 @@ struct ss_kineto_links {
     uint32_t *launches;     /* by range: index of the call that launched it + 1; NULL: no work */
     uint32_t *external_ids; /* by range; 0: none */
     uint16_t *lanes;        /* by range */
-    struct ss_vec_of(struct ss_kineto_autograd) autograd;
+    ss_autograd_operators autograd;
     struct ss_vec_of(struct ss_kineto_scope) scopes;
     bool scopes_sorted;
 };

@@ -255,31 +255,6 @@ static void put_python_ids(struct row_writing *row, struct ss_kineto_arguments *
     push_open(&row->functions, item->end_ns, id);
 }
 
-/* --- autograd --------------------------------------------------------------------------------- */
-
-/* Operators with a sequence number: forward and backward are joined when all are known. */
-static void note_autograd(struct row_writing *row, const struct ss_kineto_item *item)
-{
-    struct ss_kineto_writing *writing = row->writing;
-    const struct ss_model *model = writing->model;
-    const struct ss_model_range *range = &model->ranges.data[item->range];
-    const struct ss_model_payload *payload = &model->payloads.data[range->payload];
-    const struct ss_model_name *name = &model->names.data[model->paths.data[range->path].name];
-    const struct ss_model_field *thread =
-        ss_model_field_of(model, range->payload, SS_EVENT_FIELD_forward_thread);
-    bool is_backward = thread != NULL
-                           ? thread->natural > 0
-                           : strcmp(ss_model_text(model, name->category), "backward") == 0;
-    if (payload->type == SS_VALUE_INT && payload->integer >= 0) {
-        struct ss_kineto_autograd operator= {.sequence = payload->integer,
-                                             .begin_ns = item->begin_ns,
-                                             .process = row->row->process,
-                                             .range = item->range,
-                                             .is_backward = is_backward};
-        ss_vec_push(&writing->links.autograd, operator);
-    }
-}
-
 /* --- events ----------------------------------------------------------------------------------- */
 
 static void put_arguments(struct row_writing *row, size_t at, struct ss_strview name)
@@ -334,7 +309,7 @@ static void write_item(struct row_writing *row, size_t at)
     ss_kineto_put_text(writing, "name", name);
     put_arguments(row, at, name);
     if (item->kind == SS_KINETO_OPERATOR) {
-        note_autograd(row, item);
+        ss_autograd_add(&writing->links.autograd, writing->model, item->range, row->row->process);
     }
 }
 
