@@ -374,6 +374,18 @@ def test_kineto_in_perfetto(stepscope, tmp_path):
     assert bad == [] and count[0][0] > 60
 
 
+def test_arrows_and_names_in_perfetto(stepscope, tmp_path):
+    """Its reader keeps \\u003c in a name without other escapes, so that `<` is written as it is."""
+    original, exported = kineto_files.File(rank=1).write(tmp_path / "rank1.pt.trace.json"), tmp_path / "a.json"
+    stepscope("export", "--to", "chrome", "-o", exported, original)
+    arrows, names, bad = query_old(
+        exported, "select a.name, b.name from flow join slice a on slice_out = a.id join slice b on slice_in = b.id",
+        "select distinct name from slice", BAD)
+    assert bad == [] and len(arrows) == 18
+    assert ("cudaLaunchKernel", "void gemm<float, 4>(T*)") in arrows and ("aten::addmm", "AddmmBackward0") in arrows
+    assert not [name for name, in names if "\\u00" in name]
+
+
 # ---- hostile names -----------------------------------------------------------------------
 
 

@@ -46,7 +46,7 @@ void ss_chrome_metadata(struct ss_chrome_writing *writing, const char *what, con
                    "\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64
                    ",\"ts\":0,\"args\":{\"%s\":",
                    what, pid, tid, key);
-    ss_json_write_string(writing->sink, text);
+    ss_json_write_plain(writing->sink, text);
     ss_sink_text(writing->sink, "}}");
 }
 
@@ -163,10 +163,10 @@ static void write_begin(struct ss_chrome_writing *writing, uint32_t frame, int64
                    "\"ph\":\"B\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":", pid, tid);
     ss_json_write_us(writing->sink, time_ns);
     ss_sink_format(writing->sink, ",\"cat\":\"%s\",\"name\":", category_of(row));
-    ss_json_write_string(writing->sink, ss_intern_get(&model->strings, name));
+    ss_json_write_plain(writing->sink, ss_intern_get(&model->strings, name));
     if (file.length > 0) {
         ss_sink_text(writing->sink, ",\"args\":{\"file\":");
-        ss_json_write_string(writing->sink, file);
+        ss_json_write_plain(writing->sink, file);
         if (line > 0) {
             ss_sink_format(writing->sink, ",\"line\":%" PRId32, line);
         }
@@ -250,9 +250,9 @@ static void write_head(struct ss_chrome_writing *writing)
     ss_trust_init(&trust, writing->selection);
     ss_sink_text(writing->sink, "{\"displayTimeUnit\":\"ms\",\n\"otherData\":{\"exporter\":"
                                 "\"stepscope " SS_VERSION "\",\"command\":");
-    ss_json_write_string(writing->sink, ss_strview_of(trust.all.command));
+    ss_json_write_plain(writing->sink, ss_strview_of(trust.all.command));
     ss_sink_text(writing->sink, ",\"hostname\":");
-    ss_json_write_string(writing->sink, ss_strview_of(trust.all.hostname));
+    ss_json_write_plain(writing->sink, ss_strview_of(trust.all.hostname));
     ss_sink_format(writing->sink,
                    ",\"start_unix_ns\":\"%" PRId64 "\",\"rate_hz\":\"%g\",\"first_sample_"
                    "monotonic_ns\":\"%" PRIu64 "\"},\n\"traceEvents\":[",

@@ -148,8 +148,8 @@ static void write_json_value(struct ss_chrome_writing *writing, const struct val
         write_real(writing->sink, value->real);
         break;
     case SS_VALUE_TEXT:
-        ss_json_write_string(writing->sink,
-                             ss_intern_get(&writing->selection->model->strings, value->text));
+        ss_json_write_plain(writing->sink,
+                            ss_intern_get(&writing->selection->model->strings, value->text));
         break;
     case SS_VALUE_NONE:
         ss_sink_text(writing->sink, "null");
@@ -204,9 +204,9 @@ static void end_event(struct ss_chrome_writing *writing, uint32_t name, uint32_t
         text = (struct ss_strview){numbered.data, numbered.length};
     }
     ss_sink_text(writing->sink, ",\"cat\":");
-    ss_json_write_string(writing->sink, category);
+    ss_json_write_plain(writing->sink, category);
     ss_sink_text(writing->sink, ",\"name\":");
-    ss_json_write_string(writing->sink, text);
+    ss_json_write_plain(writing->sink, text);
     ss_strbuf_fini(&numbered);
     if (payload != 0 || flags != 0) {
         ss_sink_text(writing->sink, ",\"args\":{");
@@ -516,9 +516,9 @@ static void write_value(struct ss_chrome_writing *writing, const struct ss_model
                    pid_of(writing, value->track));
     ss_json_write_us(writing->sink, since_base(writing, value->track, value->time_ns));
     ss_sink_text(writing->sink, ",\"name\":");
-    ss_json_write_string(writing->sink, name);
+    ss_json_write_plain(writing->sink, name);
     ss_sink_text(writing->sink, ",\"args\":{");
-    ss_json_write_string(writing->sink, unit);
+    ss_json_write_plain(writing->sink, unit);
     ss_sink_text(writing->sink, ":");
     if (value->is_integer) {
         ss_sink_format(writing->sink, "%" PRId64, value->integer);
