@@ -9,6 +9,7 @@ of the program raises there. Last, parts of the program raise. Prints what was o
     torch_guarded.py"""
 
 import ast
+import contextlib
 import gc
 import io
 import itertools
@@ -367,6 +368,16 @@ def fail_each(library, modules, alone):
         hook.is_on = True
 
 
+def end_workers():
+    """Ends the workers of loaders whose end was interrupted: when one dies later, PyTorch raises in
+    whatever the main thread does then."""
+    while torch.multiprocessing.active_children():
+        with contextlib.suppress(RuntimeError):
+            for worker in torch.multiprocessing.active_children():
+                worker.terminate()
+                worker.join()
+
+
 def interrupt_each(library):
     """[hook, function, whether it was called, whether the exception of the handler reached the
     program, whether the hook is still on]"""
@@ -385,6 +396,8 @@ def interrupt_each(library):
                 error = error.__cause__ or error.__context__  # the compiler raises its own
             reached = error is not None
         yield [*target, library.is_injected, reached, library.hooks[target[0]].is_on]
+        library.begin(None)
+        end_workers()
 
 
 def raise_each():
