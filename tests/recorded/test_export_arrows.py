@@ -65,7 +65,7 @@ def test_a_graph_has_one_launch(stepscope, tmp_path):
 
 
 def test_they_add_nothing_when_the_export_is_read(stepscope, original, tmp_path):
-    """Readers find launches by correlations: an arrow is no event of its own, and needs no slice."""
+    """Readers find launches by correlations: an arrow is not an event and needs no slice."""
     once, twice = tmp_path / "once.json", tmp_path / "twice.json"
     before = export(stepscope, original, once)
     after = export(stepscope, once, twice)

@@ -86,7 +86,7 @@ enum ss_device_step_column {
     SS_DEVICE_STEP_LAUNCHES,
     SS_DEVICE_STEP_LAUNCHED, /* time of the work that the step launched */
     SS_DEVICE_STEP_LATE,     /* of it, what runs after the step's end */
-    SS_DEVICE_STEP_DELAY,    /* mean, from the start of the call to that of the work */
+    SS_DEVICE_STEP_DELAY,    /* mean, from the call's start to the operation's start */
     SS_DEVICE_STEP_QUEUED,   /* works launched that have not begun: the mean, the most at a time */
     SS_DEVICE_STEP_MOST_QUEUED,
     SS_DEVICE_STEP_LOST, /* launches without a kernel in the recording */

@@ -126,8 +126,8 @@ static bool yields_to(const struct ss_finding *finding, const struct ss_finding 
 }
 
 /* A wait finding replaces the finding of its line, even if that line also computes: moving the line
- * off the thread recovers all of it. A wait that is a phase of its own is in none of the line's
- * samples. */
+ * off the thread recovers all of it. The line's samples contain no wait that is a phase of its own.
+ */
 static void absorb_rest_of_line(struct ss_finding *finding, const struct ss_finding *line)
 {
     bool is_one_line =

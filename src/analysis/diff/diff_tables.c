@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of a comparison: that of a step, and those of the registry (analysis/tables/tables.h).
+/* The tables of a comparison: the table of a step, and the tables of the registry
+ * (analysis/tables/tables.h).
  */
 #include <math.h>
 #include <string.h>

@@ -31,8 +31,8 @@ struct ss_view_cache {
     pthread_t thread;
 };
 
-/* Identifies the inputs. Not usable: one is not a file or folder of files, or there is no folder of
- * this user alone for the cache. */
+/* Identifies the inputs. The cache is not usable if an input is neither a file nor a folder of
+ * files, or if this user has no private folder for it. */
 void ss_view_cache_init(struct ss_view_cache *cache, const char *const *paths, size_t count);
 /* False: there is no saved timeline that fits, and `viewed` is empty as before. */
 bool ss_view_cache_load(const struct ss_view_cache *cache, struct ss_viewed *viewed);

@@ -206,8 +206,8 @@ static void read_contexts(struct ss_nsys_loading *loading)
 
 /* --- clocks ----------------------------------------------------------------------------------- */
 
-/* Times count from the start of the session; without its date, from that of the system's clock, so
- * that what began before the session has a time. */
+/* Times count from the start of the session; without its date, times count from the start of
+ * the system's clock, so that what began before the session has a time. */
 static void read_clock(struct ss_nsys_loading *loading)
 {
     static const char *const columns[] = {"utcEpochNs"};

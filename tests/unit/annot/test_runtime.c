@@ -536,7 +536,7 @@ struct window_reader {
     uint64_t wrong;         /* with a step that does not lie in the window */
 };
 
-/* Of the schedule wait=1,active=1: each window records the second step after that of the last. */
+/* The schedule wait=1,active=1: every second step has a window. */
 static void *read_steps_of_windows(void *context)
 {
     struct window_reader *reader = context;
