@@ -14,17 +14,37 @@ static enum ss_outcome malformed_record(struct ss_step *step)
     return ss_step_malformed(step, "a message is cut or not protocol-buffer data");
 }
 
-/* Maps the refs of the file to the reader's. */
-static void resolve(const struct ss_tables *tables, const struct ss_schema_record *schema,
-                    void *record, const uint64_t *ids)
+/* The reader's ref of what the file calls `id`; 0: unknown. */
+static uint32_t find_ref(const struct ss_decoder *decoder, enum ss_schema_id target, uint64_t id)
 {
+    const struct ss_tables *tables = &decoder->tables;
+    const struct ss_track_target *track;
+    switch ((int)target) {
+    case SS_SCHEMA_process:
+        return ss_known_find(&tables->processes, id);
+    case SS_SCHEMA_thread:
+        return ss_known_find(&tables->threads, id);
+    case SS_SCHEMA_track:
+        track = ss_tables_find_target(tables, id);
+        return track != NULL ? track->track : 0;
+    case SS_SCHEMA_name:
+        return ss_id_map_get(&decoder->sequences.data[SS_SEQUENCE].names, id);
+    default:
+        return ss_known_find(&tables->entities[target], id);
+    }
+}
+
+void ss_step_resolve(const struct ss_step *step, enum ss_schema_id kind, void *record,
+                     const uint64_t *ids)
+{
+    const struct ss_schema_record *schema = &ss_schema[kind];
     for (size_t i = 0; i < schema->field_count; i++) {
         const struct ss_schema_field *field = &schema->fields[i];
-        if (field->type == SS_FIELD_REF) {
+        bool is_id = field->ref_offset != 0;
+        if (is_id || field->type == SS_FIELD_REF) {
             uint32_t *ref = ss_schema_ref(field, record);
-            *ref = ss_known_find(&tables->entities[field->count], *ref);
-        } else if (field->ref_offset != 0) {
-            *ss_schema_ref(field, record) = ss_known_find(&tables->processes, ids[field->offset]);
+            uint64_t id = is_id ? ids[field->offset] : *ref;
+            *ref = id != 0 ? find_ref(step->decoder, (enum ss_schema_id)field->count, id) : 0;
         }
     }
 }
@@ -37,11 +57,9 @@ static enum ss_outcome put_process(struct ss_step *step, struct ss_wire_cursor b
     if (!ss_schema_read(SS_SCHEMA_process, body, &process, ids)) {
         return malformed_record(step);
     }
-    uint64_t parent = ids[SS_ID_process_parent_uuid];
     bool is_changed;
     process.ref = ss_known_put(known, ids[SS_ID_process_uuid], digest_of(body), &is_changed);
-    process.parent_ref = parent != 0 ? ss_known_find(known, parent) : 0;
-    resolve(&step->decoder->tables, &ss_schema[SS_SCHEMA_process], &process, ids);
+    ss_step_resolve(step, SS_SCHEMA_process, &process, ids);
     if (is_changed) {
         SS_STEP_EMIT(step, process, &process);
     }
@@ -57,7 +75,7 @@ static enum ss_outcome put_thread(struct ss_step *step, struct ss_wire_cursor bo
         return malformed_record(step);
     }
     uint64_t process_uuid = ids[SS_ID_thread_process_uuid];
-    thread.process_ref = ss_known_find(&decoder->tables.processes, process_uuid);
+    ss_step_resolve(step, SS_SCHEMA_thread, &thread, ids);
     if (thread.process_ref == 0) {
         return SS_STEP_GOOD; /* its process was lost; its samples count as lost */
     }
@@ -108,7 +126,7 @@ static enum ss_outcome put_entity(struct ss_step *step, enum ss_schema_id id,
     if (entity.ref == 0) {
         return SS_STEP_GOOD; /* no record could refer to it */
     }
-    resolve(tables, &ss_schema[id], &entity, ids);
+    ss_step_resolve(step, id, &entity, ids);
     bool is_changed;
     entity.ref = ss_known_put(&tables->entities[id], entity.ref, digest_of(body), &is_changed);
     return is_changed ? emit_entity(step, id, &entity) : SS_STEP_GOOD;
@@ -116,16 +134,13 @@ static enum ss_outcome put_entity(struct ss_step *step, enum ss_schema_id id,
 
 static enum ss_outcome put_counts(struct ss_step *step, struct ss_wire_cursor body)
 {
-    const struct ss_tables *tables = &step->decoder->tables;
     struct ss_trace_counts counts = {0};
     uint64_t ids[SS_IDS_counts];
     if (!ss_schema_read(SS_SCHEMA_counts, body, &counts, ids)) {
         return malformed_record(step);
     }
-    uint64_t process_uuid = ids[SS_ID_counts_process_uuid];
-    counts.source_ref = ss_known_find(&tables->entities[SS_SCHEMA_source], counts.source_ref);
-    counts.process_ref = ss_known_find(&tables->processes, process_uuid);
-    if (process_uuid != 0 && counts.process_ref == 0) {
+    ss_step_resolve(step, SS_SCHEMA_counts, &counts, ids);
+    if (ids[SS_ID_counts_process_uuid] != 0 && counts.process_ref == 0) {
         return SS_STEP_GOOD; /* a ref of 0 would mean the totals of the source itself */
     }
     SS_STEP_EMIT(step, counts, &counts);
@@ -139,8 +154,7 @@ static enum ss_outcome put_note(struct ss_step *step, struct ss_wire_cursor body
     if (!ss_schema_read(SS_SCHEMA_note, body, &note, ids)) {
         return malformed_record(step);
     }
-    note.process_ref =
-        ss_known_find(&step->decoder->tables.processes, ids[SS_ID_note_process_uuid]);
+    ss_step_resolve(step, SS_SCHEMA_note, &note, ids);
     SS_STEP_EMIT(step, note, &note);
     return SS_STEP_GOOD;
 }
@@ -154,9 +168,7 @@ static enum ss_outcome put_line(struct ss_step *step, struct ss_wire_cursor body
         return malformed_record(step);
     }
     line.line = line.line <= INT32_MAX ? line.line : 0;
-    line.process_ref = ss_known_find(&decoder->tables.processes, ids[SS_ID_line_process_uuid]);
-    line.name_ref =
-        ss_id_map_get(&decoder->sequences.data[SS_SEQUENCE].names, ids[SS_ID_line_name_iid]);
+    ss_step_resolve(step, SS_SCHEMA_line, &line, ids);
     if (line.name_ref == 0) { /* its definition was in a damaged unit */
         decoder->summary->lost_events++;
         return SS_STEP_GOOD;

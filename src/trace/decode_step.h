@@ -90,7 +90,11 @@ static inline uint32_t ss_id_map_get(const struct ss_id_map *map, uint64_t iid)
 enum ss_outcome ss_decode_interned(struct ss_step *step, struct ss_wire_cursor body,
                                    struct ss_wire_cursor payload, uint32_t sequence);
 
-/* decode_records.c: decodes a payload field that is a record; ignores any other field. */
+/* decode_records.c: maps the refs of a record of the file, and the ids of it that only the file
+ * contains, to the reader's refs; 0: unknown. */
+void ss_step_resolve(const struct ss_step *step, enum ss_schema_id kind, void *record,
+                     const uint64_t *ids);
+/* Decodes a payload field that is a record; ignores any other field. */
 enum ss_outcome ss_decode_record(struct ss_step *step, const struct ss_wire_field *field);
 enum ss_outcome ss_decode_attributes(struct ss_step *step, struct ss_wire_cursor list);
 enum ss_outcome ss_decode_clocks(struct ss_step *step, struct ss_wire_cursor body,

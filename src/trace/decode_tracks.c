@@ -18,25 +18,18 @@ static uint64_t digest_of_track(const struct ss_trace_track *track, const uint64
                        (uint32_t)track->rank);
 }
 
-/* Resolves owner and group to refs; false when a damaged unit held the owner. */
-static bool resolve_track(const struct ss_tables *tables, const uint64_t *ids,
+/* False when a damaged unit held the owner. */
+static bool resolve_track(const struct ss_step *step, const uint64_t *ids,
                           struct ss_trace_track *track)
 {
-    uint64_t process_uuid = ids[SS_ID_track_process_uuid];
-    uint64_t thread_uuid = ids[SS_ID_track_thread_uuid];
-    track->process_ref = ss_known_find(&tables->processes, process_uuid);
-    track->thread_ref = ss_known_find(&tables->threads, thread_uuid);
-    track->device_ref = ss_known_find(&tables->entities[SS_SCHEMA_device], track->device_ref);
-    track->stream_ref = ss_known_find(&tables->entities[SS_SCHEMA_stream], track->stream_ref);
-    const struct ss_track_target *parent =
-        ss_tables_find_target(tables, ids[SS_ID_track_parent_uuid]);
+    ss_step_resolve(step, SS_SCHEMA_track, track, ids);
+    const struct ss_track_row *parent = &step->decoder->tables.tracks.data[track->parent_ref];
     /* The writer never nests groups deeper than SS_MAX_TRACK_DEPTH. */
-    if (parent != NULL && tables->tracks.data[parent->track].kind == SS_TRACK_GROUP &&
-        tables->tracks.data[parent->track].depth < SS_MAX_TRACK_DEPTH) {
-        track->parent_ref = parent->track;
+    if (parent->kind != SS_TRACK_GROUP || parent->depth >= SS_MAX_TRACK_DEPTH) {
+        track->parent_ref = 0;
     }
-    return (process_uuid == 0 || track->process_ref != 0) &&
-           (thread_uuid == 0 || track->thread_ref != 0);
+    return (ids[SS_ID_track_process_uuid] == 0 || track->process_ref != 0) &&
+           (ids[SS_ID_track_thread_uuid] == 0 || track->thread_ref != 0);
 }
 
 enum ss_outcome ss_decode_track(struct ss_step *step, struct ss_wire_cursor body)
@@ -48,7 +41,7 @@ enum ss_outcome ss_decode_track(struct ss_step *step, struct ss_wire_cursor body
         return ss_step_malformed(step, "a message is cut or not protocol-buffer data");
     }
     uint64_t digest = digest_of_track(&track, ids);
-    if (track.kind >= SS_TRACK_KIND_COUNT || !resolve_track(tables, ids, &track)) {
+    if (track.kind >= SS_TRACK_KIND_COUNT || !resolve_track(step, ids, &track)) {
         return SS_STEP_GOOD; /* of a later version, or the owner is lost: events count as lost */
     }
     bool is_changed;

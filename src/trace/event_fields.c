@@ -2,14 +2,15 @@
 #include "trace/event_fields.h"
 
 /* The type of a row is a value type, or an entity. */
-#define TYPE_U64 SS_VALUE_UINT, SS_SCHEMA_COUNT
-#define TYPE_I64 SS_VALUE_INT, SS_SCHEMA_COUNT
-#define TYPE_REAL SS_VALUE_REAL, SS_SCHEMA_COUNT
-#define TYPE_TEXT SS_VALUE_TEXT, SS_SCHEMA_COUNT
-#define TYPE_device SS_VALUE_UINT, SS_SCHEMA_device
-#define TYPE_context SS_VALUE_UINT, SS_SCHEMA_context
-#define TYPE_stream SS_VALUE_UINT, SS_SCHEMA_stream
-#define TYPE_group SS_VALUE_UINT, SS_SCHEMA_group
+#define TYPE_U64 SS_VALUE_UINT, SS_SCHEMA_COUNT, false
+#define TYPE_I64 SS_VALUE_INT, SS_SCHEMA_COUNT, false
+#define TYPE_REAL SS_VALUE_REAL, SS_SCHEMA_COUNT, false
+#define TYPE_TEXT SS_VALUE_TEXT, SS_SCHEMA_COUNT, false
+#define TYPE_TIME SS_VALUE_UINT, SS_SCHEMA_COUNT, true
+#define TYPE_device SS_VALUE_UINT, SS_SCHEMA_device, false
+#define TYPE_context SS_VALUE_UINT, SS_SCHEMA_context, false
+#define TYPE_stream SS_VALUE_UINT, SS_SCHEMA_stream, false
+#define TYPE_group SS_VALUE_UINT, SS_SCHEMA_group, false
 
 const struct ss_event_field ss_event_fields[SS_EVENT_FIELD_COUNT] = {
 #define SS_EVENT_FIELD(name, number, type, unit, meaning)                                          \

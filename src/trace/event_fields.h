@@ -22,6 +22,7 @@ struct ss_event_field {
     const char *name, *unit, *meaning;
     enum ss_value_type type;  /* UINT also of refs */
     enum ss_schema_id entity; /* of refs; SS_SCHEMA_COUNT: it is none */
+    bool is_time;             /* of the recording's clock; 0: unknown */
 };
 
 struct ss_event_type_row {

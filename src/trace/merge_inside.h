@@ -6,13 +6,11 @@
 #include "base/intern.h"
 #include "base/vec.h"
 #include "trace/entities.h"
-#include "trace/event_fields.h"
 #include "trace/merge.h"
 #include "trace/reader.h"
+#include "trace/ref_maps.h"
 #include "trace/ticks.h"
 #include "trace/writer.h"
-
-struct ss_merge_refs ss_vec_of(uint32_t); /* by ref of the part; 0: none yet */
 
 /* A thing that several parts may define. A part that defines one identity twice (a thread id that
  * the kernel reused) has two of them. */
@@ -35,9 +33,8 @@ struct ss_merge_input {
     const char *path;
     bool is_on_axis;
     struct ss_trace_reader *reader;
-    uint64_t next_ns; /* of its next unit */
-    struct ss_merge_refs processes, threads, frames, stacks, tracks, names;
-    struct ss_merge_refs entities[SS_SCHEMA_COUNT];
+    uint64_t next_ns;                   /* of its next unit */
+    struct ss_ref_maps refs;            /* of the output */
     struct ss_strview boot, host, rank; /* interned; "": unknown */
     struct ss_merge_attributes attributes;
     struct ss_vec_of(uint64_t) merged; /* identities of the files that it was merged from */
@@ -69,10 +66,9 @@ struct ss_merge {
     struct ss_error *err; /* of records */
     struct ss_intern strings;
     struct ss_vec_of(struct ss_merge_input) inputs;
-    struct ss_vec_of(uint32_t) heap; /* inputs by next_ns */
-    struct ss_merge_table processes, threads, tracks, frames, stacks, entities[SS_SCHEMA_COUNT];
-    uint32_t next_ref[SS_SCHEMA_COUNT], next_process, next_thread, next_track, next_frame,
-        next_stack, next_name;
+    struct ss_vec_of(uint32_t) heap;             /* inputs by next_ns */
+    struct ss_merge_table tables[SS_SCHEMA_ALL]; /* by kind */
+    uint32_t next_ref[SS_SCHEMA_ALL];
     struct ss_intern numbers;             /* pids and tids of the output, as 4 bytes */
     struct ss_vec_of(uint64_t) number_of; /* by number: process << 32 | thread; thread 0: a pid */
     struct ss_vec_of(struct ss_merge_pid) pids;     /* by process of the output */
@@ -98,17 +94,12 @@ extern const struct ss_trace_visitor ss_merge_visitor;
 void ss_merge_maps_init(struct ss_merge *merge);
 void ss_merge_maps_fini(struct ss_merge *merge);
 void ss_merge_input_fini(struct ss_merge_input *input);
-/* The output's ref for an identity that `input` defines; `*next` is used where it is new. */
-uint32_t ss_merge_find(struct ss_merge_table *table, const struct ss_merge_input *input,
-                       const struct ss_wire_buffer *key, uint32_t *next);
+/* The output's ref for an identity that `input` defines. */
+uint32_t ss_merge_find(struct ss_merge_input *input, enum ss_schema_id kind,
+                       const struct ss_wire_buffer *key);
 /* The same for identities that a part may define any number of times. */
-uint32_t ss_merge_share(struct ss_merge_table *table, const struct ss_wire_buffer *key,
-                        uint32_t *next);
-static inline uint32_t ss_merge_ref(const struct ss_merge_refs *refs, uint32_t ref)
-{
-    return ref < refs->count ? refs->data[ref] : 0;
-}
-void ss_merge_set(struct ss_merge_refs *refs, uint32_t ref, uint32_t value);
+uint32_t ss_merge_share(struct ss_merge *merge, enum ss_schema_id kind,
+                        const struct ss_wire_buffer *key);
 /* A number for a pid (thread 0) or tid, the wanted one if it is free. */
 int32_t ss_merge_number(struct ss_merge *merge, int32_t wanted, uint32_t process, uint32_t thread);
 uint64_t ss_merge_flow_id(struct ss_merge *merge, size_t part, uint64_t id);

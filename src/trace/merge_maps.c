@@ -16,13 +16,8 @@ static void table_fini(struct ss_merge_table *table)
 
 void ss_merge_maps_init(struct ss_merge *merge)
 {
-    table_init(&merge->processes);
-    table_init(&merge->threads);
-    table_init(&merge->tracks);
-    table_init(&merge->frames);
-    table_init(&merge->stacks);
-    for (int i = 0; i < SS_SCHEMA_COUNT; i++) {
-        table_init(&merge->entities[i]);
+    for (int i = 0; i < SS_SCHEMA_ALL; i++) {
+        table_init(&merge->tables[i]);
     }
     ss_intern_init(&merge->strings);
     ss_intern_init(&merge->numbers);
@@ -34,17 +29,9 @@ void ss_merge_input_fini(struct ss_merge_input *input)
 {
     ss_trace_reader_close(input->reader);
     input->reader = NULL;
-    ss_vec_fini(&input->processes);
-    ss_vec_fini(&input->threads);
-    ss_vec_fini(&input->frames);
-    ss_vec_fini(&input->stacks);
-    ss_vec_fini(&input->tracks);
-    ss_vec_fini(&input->names);
+    ss_ref_maps_fini(&input->refs);
     ss_vec_fini(&input->attributes);
     ss_vec_fini(&input->merged);
-    for (int i = 0; i < SS_SCHEMA_COUNT; i++) {
-        ss_vec_fini(&input->entities[i]);
-    }
 }
 
 void ss_merge_maps_fini(struct ss_merge *merge)
@@ -52,13 +39,8 @@ void ss_merge_maps_fini(struct ss_merge *merge)
     for (size_t i = 0; i < merge->inputs.count; i++) {
         ss_merge_input_fini(&merge->inputs.data[i]);
     }
-    table_fini(&merge->processes);
-    table_fini(&merge->threads);
-    table_fini(&merge->tracks);
-    table_fini(&merge->frames);
-    table_fini(&merge->stacks);
-    for (int i = 0; i < SS_SCHEMA_COUNT; i++) {
-        table_fini(&merge->entities[i]);
+    for (int i = 0; i < SS_SCHEMA_ALL; i++) {
+        table_fini(&merge->tables[i]);
     }
     ss_intern_fini(&merge->strings);
     ss_intern_fini(&merge->numbers);
@@ -78,14 +60,6 @@ void ss_merge_maps_fini(struct ss_merge *merge)
     ss_free(merge->flows);
 }
 
-void ss_merge_set(struct ss_merge_refs *refs, uint32_t ref, uint32_t value)
-{
-    if (ref >= refs->count) {
-        ss_vec_resize(refs, (size_t)ref + 1);
-    }
-    refs->data[ref] = value;
-}
-
 static struct ss_merge_row *row_of(struct ss_merge_table *table, const struct ss_wire_buffer *key)
 {
     uint32_t id = ss_intern_put(&table->keys, (const char *)key->data, key->length);
@@ -95,23 +69,24 @@ static struct ss_merge_row *row_of(struct ss_merge_table *table, const struct ss
     return &table->rows.data[id];
 }
 
-uint32_t ss_merge_find(struct ss_merge_table *table, const struct ss_merge_input *input,
-                       const struct ss_wire_buffer *key, uint32_t *next)
+uint32_t ss_merge_find(struct ss_merge_input *input, enum ss_schema_id kind,
+                       const struct ss_wire_buffer *key)
 {
-    struct ss_merge_row *row = row_of(table, key);
+    struct ss_merge *merge = input->merge;
+    struct ss_merge_row *row = row_of(&merge->tables[kind], key);
     if (row->ref == 0 || row->part == input->number) {
-        row->ref = ++*next;
+        row->ref = ++merge->next_ref[kind];
     }
     row->part = (uint32_t)input->number;
     return row->ref;
 }
 
-uint32_t ss_merge_share(struct ss_merge_table *table, const struct ss_wire_buffer *key,
-                        uint32_t *next)
+uint32_t ss_merge_share(struct ss_merge *merge, enum ss_schema_id kind,
+                        const struct ss_wire_buffer *key)
 {
-    struct ss_merge_row *row = row_of(table, key);
+    struct ss_merge_row *row = row_of(&merge->tables[kind], key);
     if (row->ref == 0) {
-        row->ref = ++*next;
+        row->ref = ++merge->next_ref[kind];
     }
     return row->ref;
 }

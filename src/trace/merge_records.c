@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "trace/event_fields.h"
 #include "trace/merge_inside.h"
 #include "trace/profile.h"
 #include "trace/writer_entities.h"
@@ -19,10 +18,19 @@ static uint64_t on_axis(struct ss_merge_input *input, uint64_t time_ns)
                                     : time_ns;
 }
 
-/* A time that may be absent. */
-static uint64_t known_on_axis(struct ss_merge_input *input, uint64_t time_ns)
+static uint32_t ref_of(const struct ss_merge_input *input, enum ss_schema_id kind, uint32_t ref)
 {
-    return time_ns != 0 ? on_axis(input, time_ns) : 0;
+    return ss_ref_maps_get(&input->refs, kind, ref);
+}
+
+/* Maps the refs of a record but its own to the output's, and its times to the axis. */
+static void move(struct ss_merge_input *input, enum ss_schema_id kind, void *record)
+{
+    uint32_t at = 0;
+    ss_ref_maps_move(&input->refs, kind, record);
+    for (uint64_t *time_ns; (time_ns = ss_schema_next_time(kind, record, &at)) != NULL;) {
+        *time_ns = on_axis(input, *time_ns);
+    }
 }
 
 static struct ss_wire_buffer *new_key(struct ss_merge *merge)
@@ -58,7 +66,7 @@ static uint32_t find_process(struct ss_merge_input *input, const struct ss_trace
     put_number(key, process->pid_namespace);
     put_number(key, (uint32_t)process->pid);
     put_number(key, process->start_time_ticks);
-    uint32_t ref = ss_merge_find(&merge->processes, input, key, &merge->next_process);
+    uint32_t ref = ss_merge_find(input, SS_SCHEMA_process, key);
     if (ref >= merge->pids.count) {
         ss_vec_resize(&merge->pids, (size_t)ref + 1);
         merge->pids.data[ref] =
@@ -91,32 +99,32 @@ static enum ss_status on_process(void *context, const struct ss_trace_process *p
 {
     struct ss_merge_input *input = context;
     struct ss_merge *merge = input->merge;
-    uint32_t ref = ss_merge_ref(&input->processes, process->ref);
+    uint32_t ref = ref_of(input, SS_SCHEMA_process, process->ref);
     if (ref == 0) {
         ref = find_process(input, process);
-        ss_merge_set(&input->processes, process->ref, ref);
+        ss_ref_maps_put(&input->refs, SS_SCHEMA_process, process->ref, ref);
     }
     struct ss_trace_process moved = *process;
-    uint32_t parent = ss_merge_ref(&input->processes, process->parent_ref);
+    move(input, SS_SCHEMA_process, &moved);
+    uint32_t parent = moved.parent_ref;
     moved.ref = ref;
     moved.parent_ref = parent != ref ? parent : 0;
     moved.pid = merge->pids.data[ref].new;
     moved.parent_pid = parent != 0 ? merge->pids.data[parent].new : process->parent_pid;
-    moved.first_seen_ns = known_on_axis(input, process->first_seen_ns);
-    uint32_t host = ss_merge_ref(&input->entities[SS_SCHEMA_host], process->host_ref);
-    moved.host_ref = host != 0 ? host : input->host_ref;
+    moved.host_ref = moved.host_ref != 0 ? moved.host_ref : input->host_ref;
     moved.label = label_of(input, process);
     return ss_trace_writer_process(merge->writer, &moved, merge->err);
 }
 
-static uint32_t find_thread(struct ss_merge_input *input, const struct ss_trace_thread *thread,
-                            uint32_t process)
+/* `thread`: its process is the output's. */
+static uint32_t find_thread(struct ss_merge_input *input, const struct ss_trace_thread *thread)
 {
     struct ss_merge *merge = input->merge;
+    uint32_t process = thread->process_ref;
     struct ss_wire_buffer *key = new_key(merge);
     put_number(key, process);
     put_number(key, (uint32_t)thread->tid);
-    uint32_t ref = ss_merge_find(&merge->threads, input, key, &merge->next_thread);
+    uint32_t ref = ss_merge_find(input, SS_SCHEMA_thread, key);
     if (ref >= merge->tids.count) {
         ss_vec_resize(&merge->tids, (size_t)ref + 1);
         const struct ss_merge_pid *pid = &merge->pids.data[process];
@@ -130,40 +138,21 @@ static enum ss_status on_thread(void *context, const struct ss_trace_thread *thr
 {
     struct ss_merge_input *input = context;
     struct ss_merge *merge = input->merge;
-    uint32_t process = ss_merge_ref(&input->processes, thread->process_ref);
-    uint32_t ref = ss_merge_ref(&input->threads, thread->ref);
-    if (process == 0) {
+    struct ss_trace_thread moved = *thread;
+    move(input, SS_SCHEMA_thread, &moved);
+    if (moved.process_ref == 0) {
         return SS_OK; /* its definition was in a damaged unit */
     }
-    if (ref == 0) {
-        ref = find_thread(input, thread, process);
-        ss_merge_set(&input->threads, thread->ref, ref);
+    moved.ref = ref_of(input, SS_SCHEMA_thread, thread->ref);
+    if (moved.ref == 0) {
+        moved.ref = find_thread(input, &moved);
+        ss_ref_maps_put(&input->refs, SS_SCHEMA_thread, thread->ref, moved.ref);
     }
-    struct ss_trace_thread moved = *thread;
-    moved.ref = ref;
-    moved.process_ref = process;
-    moved.tid = merge->tids.data[ref];
+    moved.tid = merge->tids.data[moved.ref];
     return ss_trace_writer_thread(merge->writer, &moved, merge->err);
 }
 
 /* --- entities --------------------------------------------------------------------------------- */
-
-/* Maps its refs to the output's. */
-static void move_refs(struct ss_merge_input *input, enum ss_schema_id id,
-                      union ss_trace_entity *entity)
-{
-    const struct ss_schema_record *record = &ss_schema[id];
-    for (size_t i = 0; i < record->field_count; i++) {
-        const struct ss_schema_field *field = &record->fields[i];
-        if (field->type == SS_FIELD_REF) {
-            uint32_t *ref = ss_schema_ref(field, entity);
-            *ref = ss_merge_ref(&input->entities[field->count], *ref);
-        } else if (field->type == SS_FIELD_ID && field->ref_offset != 0) {
-            uint32_t *ref = ss_schema_ref(field, entity);
-            *ref = ss_merge_ref(&input->processes, *ref);
-        }
-    }
-}
 
 /* What makes an entity the same as one of another part. A device without a uuid, and what belongs
  * to it, are only those of their part. Long: one case for each kind. */
@@ -218,13 +207,13 @@ static void move_entity(struct ss_merge_input *input, enum ss_schema_id id,
                         union ss_trace_entity *moved)
 {
     struct ss_merge *merge = input->merge;
-    uint32_t local = moved->ref, ref = ss_merge_ref(&input->entities[id], local);
-    move_refs(input, id, moved);
+    uint32_t local = moved->ref, ref = ref_of(input, id, local);
+    move(input, id, moved);
     if (ref == 0) {
         struct ss_wire_buffer *key = new_key(merge);
         put_entity_key(input, id, moved, key);
-        ref = ss_merge_share(&merge->entities[id], key, &merge->next_ref[id]);
-        ss_merge_set(&input->entities[id], local, ref);
+        ref = ss_merge_share(merge, id, key);
+        ss_ref_maps_put(&input->refs, id, local, ref);
     }
     moved->ref = ref;
     if (id == SS_SCHEMA_host && !input->is_on_axis) {
@@ -257,10 +246,10 @@ static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame
     put_number(key, (uint32_t)frame->line);
     put_number(key, (uint32_t)frame->first_line);
     put_number(key, (uint32_t)frame->kind << 1 | frame->is_installed);
-    uint32_t before = merge->next_frame;
+    uint32_t before = merge->next_ref[SS_SCHEMA_frame];
     struct ss_trace_frame moved = *frame;
-    moved.ref = ss_merge_share(&merge->frames, key, &merge->next_frame);
-    ss_merge_set(&input->frames, frame->ref, moved.ref);
+    moved.ref = ss_merge_share(merge, SS_SCHEMA_frame, key);
+    ss_ref_maps_put(&input->refs, SS_SCHEMA_frame, frame->ref, moved.ref);
     return moved.ref > before ? ss_trace_writer_frame(merge->writer, &moved, merge->err) : SS_OK;
 }
 
@@ -269,13 +258,13 @@ static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack
     struct ss_merge_input *input = context;
     struct ss_merge *merge = input->merge;
     struct ss_wire_buffer *key = new_key(merge);
-    struct ss_trace_stack moved = {.parent_ref = ss_merge_ref(&input->stacks, stack->parent_ref),
-                                   .frame_ref = ss_merge_ref(&input->frames, stack->frame_ref)};
+    struct ss_trace_stack moved = *stack;
+    move(input, SS_SCHEMA_stack, &moved);
     put_number(key, moved.parent_ref);
     put_number(key, moved.frame_ref);
-    uint32_t before = merge->next_stack;
-    moved.ref = ss_merge_share(&merge->stacks, key, &merge->next_stack);
-    ss_merge_set(&input->stacks, stack->ref, moved.ref);
+    uint32_t before = merge->next_ref[SS_SCHEMA_stack];
+    moved.ref = ss_merge_share(merge, SS_SCHEMA_stack, key);
+    ss_ref_maps_put(&input->refs, SS_SCHEMA_stack, stack->ref, moved.ref);
     return moved.ref > before ? ss_trace_writer_stack(merge->writer, &moved, merge->err) : SS_OK;
 }
 
@@ -284,11 +273,7 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *sam
     struct ss_merge_input *input = context;
     struct ss_merge *merge = input->merge;
     struct ss_trace_sample moved = *sample;
-    moved.thread_ref = ss_merge_ref(&input->threads, sample->thread_ref);
-    moved.stack_ref = ss_merge_ref(&input->stacks, sample->stack_ref);
-    moved.phase_name = ss_merge_ref(&input->names, sample->phase_name);
-    moved.range_name = ss_merge_ref(&input->names, sample->range_name);
-    moved.time_ns = on_axis(input, sample->time_ns);
+    move(input, SS_SCHEMA_sample, &moved);
     if (moved.thread_ref == 0) {
         return SS_OK;
     }
@@ -322,8 +307,7 @@ static struct ss_strview name_of_track(struct ss_merge_input *input,
 
 static uint32_t find_track(struct ss_merge_input *input, const struct ss_trace_track *track)
 {
-    struct ss_merge *merge = input->merge;
-    struct ss_wire_buffer *key = new_key(merge);
+    struct ss_wire_buffer *key = new_key(input->merge);
     put_number(key, track->process_ref != 0 || track->thread_ref != 0 ? 0 : input->number + 1);
     put_number(key, track->kind);
     put_number(key, track->process_ref);
@@ -332,7 +316,7 @@ static uint32_t find_track(struct ss_merge_input *input, const struct ss_trace_t
     put_number(key, track->device_ref);
     put_number(key, track->stream_ref);
     put_text(key, track->name);
-    return ss_merge_find(&merge->tracks, input, key, &merge->next_track);
+    return ss_merge_find(input, SS_SCHEMA_track, key);
 }
 
 static enum ss_status on_track(void *context, const struct ss_trace_track *track)
@@ -342,15 +326,11 @@ static enum ss_status on_track(void *context, const struct ss_trace_track *track
     struct ss_trace_track moved = *track;
     char text[512];
     moved.name = name_of_track(input, track, text, sizeof text);
-    moved.process_ref = ss_merge_ref(&input->processes, track->process_ref);
-    moved.thread_ref = ss_merge_ref(&input->threads, track->thread_ref);
-    moved.device_ref = ss_merge_ref(&input->entities[SS_SCHEMA_device], track->device_ref);
-    moved.stream_ref = ss_merge_ref(&input->entities[SS_SCHEMA_stream], track->stream_ref);
-    moved.parent_ref = ss_merge_ref(&input->tracks, track->parent_ref);
-    moved.ref = ss_merge_ref(&input->tracks, track->ref);
+    move(input, SS_SCHEMA_track, &moved);
+    moved.ref = ref_of(input, SS_SCHEMA_track, track->ref);
     if (moved.ref == 0) {
         moved.ref = find_track(input, &moved);
-        ss_merge_set(&input->tracks, track->ref, moved.ref);
+        ss_ref_maps_put(&input->refs, SS_SCHEMA_track, track->ref, moved.ref);
     }
     if (moved.ref > SS_MAX_TRACKS) {
         return ss_fail(merge->err, SS_E_LIMIT,
@@ -365,10 +345,10 @@ static enum ss_status on_name(void *context, const struct ss_trace_name *name)
 {
     struct ss_merge_input *input = context;
     struct ss_merge *merge = input->merge;
-    uint32_t ref = ss_merge_ref(&input->names, name->ref);
+    uint32_t ref = ref_of(input, SS_SCHEMA_name, name->ref);
     struct ss_trace_name moved = *name;
-    moved.ref = ref != 0 ? ref : ++merge->next_name;
-    ss_merge_set(&input->names, name->ref, moved.ref);
+    moved.ref = ref != 0 ? ref : ++merge->next_ref[SS_SCHEMA_name];
+    ss_ref_maps_put(&input->refs, SS_SCHEMA_name, name->ref, moved.ref);
     return ss_trace_writer_name(merge->writer, &moved, merge->err);
 }
 
@@ -379,16 +359,12 @@ static void move_fields(struct ss_merge_input *input, struct ss_trace_event *eve
     ss_vec_clear(&merge->fields);
     for (uint32_t i = 0; i < event->field_count; i++) {
         struct ss_event_value field = event->fields[i];
-        enum ss_schema_id entity = ss_event_fields[field.field].entity;
-        bool is_time =
-            field.field == SS_EVENT_FIELD_queued_ns || field.field == SS_EVENT_FIELD_submitted_ns;
-        if (entity != SS_SCHEMA_COUNT) {
-            uint64_t ref = field.value.natural <= UINT32_MAX ? field.value.natural : 0;
-            field.value.natural = ss_merge_ref(&input->entities[entity], (uint32_t)ref);
-        } else if (is_time) {
-            field.value.natural = known_on_axis(input, field.value.natural);
+        bool is_ref = ss_event_fields[field.field].entity != SS_SCHEMA_COUNT;
+        ss_ref_maps_move_field(&input->refs, &field);
+        if (ss_event_fields[field.field].is_time && field.value.natural != 0) {
+            field.value.natural = on_axis(input, field.value.natural);
         }
-        if (entity == SS_SCHEMA_COUNT || field.value.natural != 0) {
+        if (!is_ref || field.value.natural != 0) {
             ss_vec_push(&merge->fields, field);
         }
     }
@@ -401,9 +377,7 @@ static enum ss_status on_event(void *context, const struct ss_trace_event *event
     struct ss_merge_input *input = context;
     struct ss_merge *merge = input->merge;
     struct ss_trace_event moved = *event;
-    moved.track_ref = ss_merge_ref(&input->tracks, event->track_ref);
-    moved.name_ref = ss_merge_ref(&input->names, event->name_ref);
-    moved.time_ns = on_axis(input, event->time_ns);
+    move(input, SS_SCHEMA_event, &moved);
     if (moved.track_ref == 0) {
         return SS_OK;
     }
@@ -423,8 +397,7 @@ static enum ss_status on_counter(void *context, const struct ss_trace_counter *c
     struct ss_merge_input *input = context;
     struct ss_merge *merge = input->merge;
     struct ss_trace_counter moved = *counter;
-    moved.track_ref = ss_merge_ref(&input->tracks, counter->track_ref);
-    moved.time_ns = on_axis(input, counter->time_ns);
+    move(input, SS_SCHEMA_counter, &moved);
     if (moved.track_ref == 0) {
         return SS_OK;
     }
@@ -437,9 +410,7 @@ static enum ss_status on_line(void *context, const struct ss_trace_line *line)
     struct ss_merge_input *input = context;
     struct ss_merge *merge = input->merge;
     struct ss_trace_line moved = *line;
-    moved.process_ref = ss_merge_ref(&input->processes, line->process_ref);
-    moved.name_ref = ss_merge_ref(&input->names, line->name_ref);
-    moved.time_ns = on_axis(input, line->time_ns);
+    move(input, SS_SCHEMA_line, &moved);
     return moved.process_ref != 0 && moved.name_ref != 0
                ? ss_trace_writer_line(merge->writer, &moved, merge->err)
                : SS_OK;
@@ -493,9 +464,7 @@ static enum ss_status on_counts(void *context, const struct ss_trace_counts *cou
     struct ss_merge_input *input = context;
     struct ss_merge *merge = input->merge;
     struct ss_trace_counts moved = *counts;
-    moved.source_ref = ss_merge_ref(&input->entities[SS_SCHEMA_source], counts->source_ref);
-    moved.process_ref = ss_merge_ref(&input->processes, counts->process_ref);
-    moved.time_ns = on_axis(input, counts->time_ns);
+    move(input, SS_SCHEMA_counts, &moved);
     if (moved.source_ref == 0 || (counts->process_ref != 0 && moved.process_ref == 0)) {
         return SS_OK;
     }
@@ -510,8 +479,7 @@ static enum ss_status on_note(void *context, const struct ss_trace_note *note)
     struct ss_merge_input *input = context;
     struct ss_merge *merge = input->merge;
     struct ss_trace_note moved = *note;
-    moved.process_ref = ss_merge_ref(&input->processes, note->process_ref);
-    moved.time_ns = on_axis(input, note->time_ns);
+    move(input, SS_SCHEMA_note, &moved);
     return ss_trace_writer_note(merge->writer, &moved, merge->err);
 }
 

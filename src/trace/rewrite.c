@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/vec.h"
+#include "trace/event_fields.h"
 #include "trace/output.h"
 #include "trace/ticks.h"
 #include "trace/writer_entities.h"
@@ -52,107 +53,78 @@ static enum ss_status on_attribute(void *context, const struct ss_trace_attribut
     return ss_trace_writer_attribute(rewrite->writer, attribute, rewrite->err);
 }
 
-#define SS_ENTITY(name, number, when, meaning)                                                     \
+static void shift_times(const struct rewrite *rewrite, enum ss_schema_id id, void *record)
+{
+    uint32_t at = 0;
+    for (uint64_t *time_ns; (time_ns = ss_schema_next_time(id, record, &at)) != NULL;) {
+        *time_ns = shifted(rewrite, *time_ns);
+    }
+}
+
+static void is_newest(struct rewrite *rewrite, uint64_t time_ns)
+{
+    rewrite->newest_ns = time_ns > rewrite->newest_ns ? time_ns : rewrite->newest_ns;
+}
+
+#define DEFINITION(name)                                                                           \
     static enum ss_status on_##name(void *context, const struct ss_trace_##name *record)           \
     {                                                                                              \
         struct rewrite *rewrite = context;                                                         \
-        return ss_trace_writer_##name(rewrite->writer, record, rewrite->err);                      \
+        struct ss_trace_##name moved = *record;                                                    \
+        shift_times(rewrite, SS_SCHEMA_##name, &moved);                                            \
+        return ss_trace_writer_##name(rewrite->writer, &moved, rewrite->err);                      \
     }
+#define SS_ENTITY(name, number, when, meaning) DEFINITION(name)
 #include "trace/schema.def"
+DEFINITION(process)
+DEFINITION(thread)
+DEFINITION(frame)
+DEFINITION(stack)
+DEFINITION(track)
+DEFINITION(name)
+DEFINITION(counts)
 
-static enum ss_status on_process(void *context, const struct ss_trace_process *process)
-{
-    struct rewrite *rewrite = context;
-    struct ss_trace_process moved = *process;
-    moved.first_seen_ns = shifted(rewrite, process->first_seen_ns);
-    return ss_trace_writer_process(rewrite->writer, &moved, rewrite->err);
-}
-
-static enum ss_status on_thread(void *context, const struct ss_trace_thread *thread)
-{
-    struct rewrite *rewrite = context;
-    return ss_trace_writer_thread(rewrite->writer, thread, rewrite->err);
-}
-
-static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame)
-{
-    struct rewrite *rewrite = context;
-    return ss_trace_writer_frame(rewrite->writer, frame, rewrite->err);
-}
-
-static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack)
-{
-    struct rewrite *rewrite = context;
-    return ss_trace_writer_stack(rewrite->writer, stack, rewrite->err);
-}
+#define EACH(name)                                                                                 \
+    static enum ss_status on_##name(void *context, const struct ss_trace_##name *record)           \
+    {                                                                                              \
+        struct rewrite *rewrite = context;                                                         \
+        struct ss_trace_##name moved = *record;                                                    \
+        SS_TRY(before_record(rewrite));                                                            \
+        shift_times(rewrite, SS_SCHEMA_##name, &moved);                                            \
+        return ss_trace_writer_##name(rewrite->writer, &moved, rewrite->err);                      \
+    }
+EACH(counter)
+EACH(line)
+EACH(note)
 
 static enum ss_status on_sample(void *context, const struct ss_trace_sample *sample)
 {
     struct rewrite *rewrite = context;
     struct ss_trace_sample moved = *sample;
     SS_TRY(before_record(rewrite));
-    moved.time_ns = shifted(rewrite, sample->time_ns);
-    rewrite->newest_ns = moved.time_ns > rewrite->newest_ns ? moved.time_ns : rewrite->newest_ns;
+    shift_times(rewrite, SS_SCHEMA_sample, &moved);
+    is_newest(rewrite, moved.time_ns);
     return rewrite->split_weights
                ? ss_ticks_write(rewrite->writer, &rewrite->newest, &moved, rewrite->err)
                : ss_trace_writer_sample(rewrite->writer, &moved, rewrite->err);
 }
 
-static enum ss_status on_track(void *context, const struct ss_trace_track *track)
-{
-    struct rewrite *rewrite = context;
-    return ss_trace_writer_track(rewrite->writer, track, rewrite->err);
-}
-
-static enum ss_status on_name(void *context, const struct ss_trace_name *name)
-{
-    struct rewrite *rewrite = context;
-    return ss_trace_writer_name(rewrite->writer, name, rewrite->err);
-}
-
 static enum ss_status on_event(void *context, const struct ss_trace_event *event)
 {
     struct rewrite *rewrite = context;
-    SS_TRY(before_record(rewrite));
     struct ss_trace_event moved = *event;
-    moved.time_ns = shifted(rewrite, event->time_ns);
-    rewrite->newest_ns = moved.time_ns > rewrite->newest_ns ? moved.time_ns : rewrite->newest_ns;
+    struct ss_event_value fields[SS_MAX_EVENT_FIELDS];
+    SS_TRY(before_record(rewrite));
+    shift_times(rewrite, SS_SCHEMA_event, &moved);
+    for (uint32_t i = 0; i < event->field_count; i++) {
+        fields[i] = event->fields[i];
+        if (ss_event_fields[fields[i].field].is_time && fields[i].value.natural != 0) {
+            fields[i].value.natural = shifted(rewrite, fields[i].value.natural);
+        }
+        moved.fields = fields;
+    }
+    is_newest(rewrite, moved.time_ns);
     return ss_trace_writer_event(rewrite->writer, &moved, rewrite->err);
-}
-
-static enum ss_status on_counter(void *context, const struct ss_trace_counter *counter)
-{
-    struct rewrite *rewrite = context;
-    SS_TRY(before_record(rewrite));
-    struct ss_trace_counter moved = *counter;
-    moved.time_ns = shifted(rewrite, counter->time_ns);
-    return ss_trace_writer_counter(rewrite->writer, &moved, rewrite->err);
-}
-
-static enum ss_status on_line(void *context, const struct ss_trace_line *line)
-{
-    struct rewrite *rewrite = context;
-    SS_TRY(before_record(rewrite));
-    struct ss_trace_line moved = *line;
-    moved.time_ns = shifted(rewrite, line->time_ns);
-    return ss_trace_writer_line(rewrite->writer, &moved, rewrite->err);
-}
-
-static enum ss_status on_counts(void *context, const struct ss_trace_counts *counts)
-{
-    struct rewrite *rewrite = context;
-    struct ss_trace_counts moved = *counts;
-    moved.time_ns = shifted(rewrite, counts->time_ns);
-    return ss_trace_writer_counts(rewrite->writer, &moved, rewrite->err);
-}
-
-static enum ss_status on_note(void *context, const struct ss_trace_note *note)
-{
-    struct rewrite *rewrite = context;
-    struct ss_trace_note moved = *note;
-    moved.time_ns = shifted(rewrite, note->time_ns);
-    SS_TRY(before_record(rewrite));
-    return ss_trace_writer_note(rewrite->writer, &moved, rewrite->err);
 }
 
 static enum ss_status on_clock(void *context, const struct ss_trace_clock *clock)
@@ -163,8 +135,7 @@ static enum ss_status on_clock(void *context, const struct ss_trace_clock *clock
     moved.monotonic_ns = shifted(rewrite, clock->monotonic_ns);
     moved.boottime_ns = shifted(rewrite, clock->boottime_ns);
     moved.monotonic_raw_ns = shifted(rewrite, clock->monotonic_raw_ns);
-    rewrite->newest_ns =
-        moved.monotonic_ns > rewrite->newest_ns ? moved.monotonic_ns : rewrite->newest_ns;
+    is_newest(rewrite, moved.monotonic_ns);
     return ss_trace_writer_clock(rewrite->writer, &moved, rewrite->err);
 }
 

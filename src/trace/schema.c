@@ -20,14 +20,16 @@
 #define SS_RECORD(name, number, meaning) static const struct ss_schema_field name##_fields[] = {
 #define SS_ID(record, number, name, meaning)                                                       \
     {#name, "", meaning, SS_ID_##record##_##name, 0, 0, number, 0, SS_FIELD_ID, false},
-#define SS_OWNER(record, number, name, member, meaning)                                            \
+#define SS_LINK(record, number, name, member, target, meaning)                                     \
     {#name,       "",                                                                              \
      meaning,     SS_ID_##record##_##name,                                                         \
      0,           offsetof(struct ss_trace_##record, member),                                      \
-     number,      0,                                                                               \
+     number,      SS_SCHEMA_##target,                                                              \
      SS_FIELD_ID, false},
 #define SS_REF(record, number, member, entity, meaning)                                            \
     ROW(record, number, member, 0, SS_SCHEMA_##entity, REF, "", meaning, false)
+#define SS_KEY_REF(record, number, member, entity, meaning)                                        \
+    ROW(record, number, member, 0, SS_SCHEMA_##entity, REF, "", meaning, true)
 #define SS_FIELD(record, number, member, type, unit, meaning)                                      \
     ROW(record, number, member, 0, 0, type, unit, meaning, false)
 #define SS_KEY_FIELD(record, number, member, type, unit, meaning)                                  \
@@ -53,6 +55,48 @@ const struct ss_schema_record ss_schema[SS_SCHEMA_COUNT] = {
     [SS_SCHEMA_##name] = {#name,         meaning,                                                  \
                           name##_fields, sizeof name##_fields / sizeof *name##_fields,             \
                           number,        SS_ENTITY_##when},
+#include "trace/schema.def"
+};
+
+/* The last row of each list is no member. */
+#define SS_RECORD(name, number, meaning) static const struct ss_schema_member name##_refs[] = {
+#define SS_NATIVE(name) SS_RECORD(name, 0, "")
+#define REF_ROW(record, member, target)                                                            \
+    {offsetof(struct ss_trace_##record, member), SS_SCHEMA_##target, false},
+#define SS_REF(record, number, member, entity, meaning) REF_ROW(record, member, entity)
+#define SS_KEY_REF(record, number, member, entity, meaning) REF_ROW(record, member, entity)
+#define SS_LINK(record, number, name, member, target, meaning) REF_ROW(record, member, target)
+#define SS_NATIVE_REF(record, member, target) REF_ROW(record, member, target)
+#define SS_RECORD_END(name)                                                                        \
+    {                                                                                              \
+        0                                                                                          \
+    }                                                                                              \
+    }                                                                                              \
+    ;
+#define SS_NATIVE_END(name) SS_RECORD_END(name)
+#include "trace/schema.def"
+
+#define SS_RECORD(name, number, meaning) static const struct ss_schema_member name##_times[] = {
+#define SS_NATIVE(name) SS_RECORD(name, 0, "")
+#define TIME_ROW(record, member, is_zero_known)                                                    \
+    {offsetof(struct ss_trace_##record, member), 0, is_zero_known},
+#define SS_TIME(record, number, member, meaning) TIME_ROW(record, member, true)
+#define SS_OPTIONAL_TIME(record, number, member, meaning) TIME_ROW(record, member, false)
+#define SS_NATIVE_TIME(record, member) TIME_ROW(record, member, true)
+#define SS_RECORD_END(name)                                                                        \
+    {                                                                                              \
+        0                                                                                          \
+    }                                                                                              \
+    }                                                                                              \
+    ;
+#define SS_NATIVE_END(name) SS_RECORD_END(name)
+#include "trace/schema.def"
+
+const struct ss_schema_links ss_schema_links[SS_SCHEMA_ALL] = {
+#define SS_RECORD(name, number, meaning)                                                           \
+    [SS_SCHEMA_##name] = {name##_refs, name##_times, sizeof name##_refs / sizeof *name##_refs - 1, \
+                          sizeof name##_times / sizeof *name##_times - 1},
+#define SS_NATIVE(name) SS_RECORD(name, 0, "")
 #include "trace/schema.def"
 };
 

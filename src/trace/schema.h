@@ -34,7 +34,8 @@ struct ss_schema_field {
     size_t has_offset; /* of the member that is true when the field is present; 0: none */
     size_t ref_offset; /* of ID: of the member that refers to the same; 0: none */
     uint32_t number;
-    /* Of ENUM and KIND: values from it on are unknown. Of REF: the entity, enum ss_schema_id. */
+    /* Of ENUM and KIND: values from it on are unknown. Of REF, and of ID with a member that refers
+     * to the same: to what, enum ss_schema_id. */
     uint32_t count;
     enum ss_field_type type;
     bool is_key; /* written even when it is 0 */
@@ -51,11 +52,16 @@ struct ss_schema_record {
     enum ss_entity_writing entity;
 };
 
-/* SS_SCHEMA_source, SS_SCHEMA_device, …: indices of ss_schema. */
+/* SS_SCHEMA_source, SS_SCHEMA_device, …: indices of ss_schema. Records that only Perfetto's
+ * messages contain, SS_SCHEMA_sample, …, come after them. */
 enum ss_schema_id {
 #define SS_RECORD(name, number, meaning) SS_SCHEMA_##name,
 #include "trace/schema.def"
-    SS_SCHEMA_COUNT
+    SS_SCHEMA_COUNT,
+    SS_SCHEMA_BEFORE_NATIVE = SS_SCHEMA_COUNT - 1,
+#define SS_NATIVE(name) SS_SCHEMA_##name,
+#include "trace/schema.def"
+    SS_SCHEMA_ALL
 };
 extern const struct ss_schema_record ss_schema[SS_SCHEMA_COUNT];
 
@@ -97,5 +103,36 @@ uint32_t *ss_schema_ref(const struct ss_schema_field *field, void *record);
 void ss_schema_each_text(enum ss_schema_id id, void *record,
                          struct ss_strview (*visit)(void *context, struct ss_strview text),
                          void *context);
+
+/* The members of a record that are refs, and its times. */
+struct ss_schema_member {
+    uint16_t offset;
+    uint8_t target;     /* of refs: to what, enum ss_schema_id */
+    bool is_zero_known; /* of times: 0 is a time too */
+};
+struct ss_schema_links {
+    const struct ss_schema_member *refs, *times;
+    uint16_t ref_count, time_count;
+};
+extern const struct ss_schema_links ss_schema_links[SS_SCHEMA_ALL];
+
+static inline uint32_t *ss_schema_ref_at(const struct ss_schema_member *member, void *record)
+{
+    return (uint32_t *)(void *)((char *)record + member->offset);
+}
+
+/* The next known time of the record; `*at` is 0 before the first. NULL: there is none. */
+static inline uint64_t *ss_schema_next_time(enum ss_schema_id id, void *record, uint32_t *at)
+{
+    const struct ss_schema_links *links = &ss_schema_links[id];
+    while (*at < links->time_count) {
+        const struct ss_schema_member *member = &links->times[(*at)++];
+        uint64_t *time_ns = (uint64_t *)(void *)((char *)record + member->offset);
+        if (*time_ns != 0 || member->is_zero_known) {
+            return time_ns;
+        }
+    }
+    return NULL;
+}
 
 #endif

@@ -15,6 +15,7 @@
 #include "../../random.h"
 #include "base/vec.h"
 #include "sample_recording.h"
+#include "trace/event_fields.h"
 #include "trace/rewrite.h"
 #include "trace/writer_tracks.h"
 
@@ -482,7 +483,7 @@ static void test_compat_refuses_absurd_weights(void **state)
 
 /* Times of a note, an event and a clock reading, as read back. */
 struct times {
-    uint64_t note_ns, event_ns, monotonic_ns, realtime_ns;
+    uint64_t note_ns, event_ns, queued_ns, submitted_ns, monotonic_ns, realtime_ns;
 };
 
 static enum ss_status see_note(void *context, const struct ss_trace_note *note)
@@ -493,7 +494,11 @@ static enum ss_status see_note(void *context, const struct ss_trace_note *note)
 
 static enum ss_status see_event(void *context, const struct ss_trace_event *event)
 {
-    ((struct times *)context)->event_ns = event->time_ns;
+    struct times *times = context;
+    times->event_ns = event->time_ns;
+    assert_int_equal(event->field_count, 2);
+    times->queued_ns = event->fields[0].value.natural;
+    times->submitted_ns = event->fields[1].value.natural;
     return SS_OK;
 }
 
@@ -514,7 +519,14 @@ static void write_times(const char *path)
     MUST(ss_trace_writer_clock(writer, &clock, must_err));
     recording_define(writer);
     struct ss_trace_track track = {.ref = 900, .kind = SS_TRACK_RANGES, .process_ref = 1};
-    struct ss_trace_event event = {.time_ns = 4000, .track_ref = 900, .kind = SS_EVENT_INSTANT};
+    struct ss_event_value fields[] = {
+        {SS_EVENT_FIELD_queued_ns, {SS_VALUE_UINT, {.natural = 3500}}},
+        {SS_EVENT_FIELD_submitted_ns, {SS_VALUE_UINT, {.natural = 0}}}};
+    struct ss_trace_event event = {.time_ns = 4000,
+                                   .track_ref = 900,
+                                   .kind = SS_EVENT_INSTANT,
+                                   .fields = fields,
+                                   .field_count = 2};
     struct ss_trace_note note = {.time_ns = 5000, .kind = ss_strview_of("k")};
     MUST(ss_trace_writer_track(writer, &track, must_err));
     MUST(ss_trace_writer_event(writer, &event, must_err));
@@ -538,6 +550,8 @@ static void test_compat_moves_times_to_another_axis(void **state)
     assert_int_equal(times.monotonic_ns, 3700);
     assert_int_equal(times.realtime_ns, 90000);
     assert_int_equal(times.event_ns, 4700);
+    assert_int_equal(times.queued_ns, 4200);
+    assert_int_equal(times.submitted_ns, 0); /* unknown */
     assert_int_equal(times.note_ns, 5700);
     unlink(in);
     unlink(out);
