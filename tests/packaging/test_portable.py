@@ -21,6 +21,7 @@ from conftest import ROOT, run
 
 PORTABLE = ROOT / "packaging" / "portable"
 sys.path.insert(0, str(PORTABLE))
+import folders  # noqa: E402
 import headers  # noqa: E402
 import pack     # noqa: E402
 import sbom     # noqa: E402
@@ -162,6 +163,18 @@ def test_another_file_than_the_one_named_is_refused(tmp_path):
         (tmp_path / "files" / row["file"]).write_bytes(b"something else")
     with pytest.raises(sources.Failure, match="its sha256 differs"):
         sources.prepare(tmp_path)
+
+
+def test_libraries_are_built_in_a_folder_with_a_plain_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(folders.tempfile, "gettempdir", lambda: str(tmp_path))
+    plain, odd = tmp_path / "plain", tmp_path / "with space" / "ü"
+    assert folders.plainly_named(plain) == plain and plain.is_dir()
+    link = folders.plainly_named(odd)
+    assert " " not in str(link) and link.resolve() == odd and folders.plainly_named(odd) == link
+    link.unlink()
+    link.mkdir()
+    with pytest.raises(sources.Failure, match="is no link to"):
+        folders.plainly_named(odd)
 
 
 # --- a real one --------------------------------------------------------------------------------------
