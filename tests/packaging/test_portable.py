@@ -212,6 +212,53 @@ def test_wheels_need_an_old_c_library_and_nothing_else(built, tmp_path, processo
             assert not needed
 
 
+TARGETS = {row["tag"]: row["target"] for row in csv.DictReader(
+    [line for line in (PORTABLE / "targets.tsv").read_text().splitlines() if not line.startswith("#")], delimiter="\t")}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tag", TARGETS)
+def test_auditwheel_agrees_with_the_tag(built, tag):
+    """It checks the highest version of each symbol, the libraries, and what else a tag promises."""
+    pytest.importorskip("auditwheel", reason="auditwheel is not installed in the Python that runs the tests")
+    shown = run([sys.executable, "-m", "auditwheel", "show", *built.glob(f"*-{tag}.whl")])
+    assert f'is consistent with the following platform tag: "{tag.split(".")[0]}"' in " ".join(shown.split())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tag", TARGETS)
+def test_each_file_finds_its_symbols_in_the_oldest_c_library(built, tmp_path, tag):
+    """Also those without a version, as preload.so and mpi.so have, which need no library: a program is linked with
+    each file against the symbols of that C library. Python's own are its program's."""
+    compiler = built.parent / "portable" / TARGETS[tag] / "bin" / "cc"
+    source = tmp_path / "main.c"
+    source.write_text("int main(void) { return 0; }\n")
+    wheel, = built.glob(f"*-{tag}.whl")
+    libraries = [path for path in unpacked(wheel, tmp_path / "wheel") if ".so" in path.name]
+    assert {"preload.so", "mpi.so", "rocm.so", "libstepscope.so.0"} <= {path.name for path in libraries}
+    missing = {}
+    for path in libraries:
+        done = subprocess.run([compiler, source, path, "-o", tmp_path / "program", "-lpthread", "-ldl", "-lm",
+                               "-Wl,--no-allow-shlib-undefined", "-Wl,--error-limit=0"], capture_output=True, text=True,
+                              check=False)
+        names = set(re.findall(r"undefined reference: (\S+)", done.stderr))
+        assert done.returncode == 0 or names, done.stderr
+        missing[path.name] = {name for name in names if not re.match("_?Py", name)}
+    assert {name: found for name, found in missing.items() if found} == {}
+
+
+@pytest.mark.long
+def test_a_newer_symbol_is_found(built, tmp_path):
+    target = built.parent / "portable" / TARGETS["manylinux_2_17_x86_64.manylinux2014_x86_64"] / "bin" / "cc"
+    (tmp_path / "newer.c").write_text("int memfd_create(const char *, unsigned);\n"
+                                      "int call(void) { return memfd_create(\"\", 0); }\n")
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
+    run(["cc", "-shared", "-fPIC", "-nostdlib", tmp_path / "newer.c", "-o", tmp_path / "newer.so"])
+    done = subprocess.run([target, tmp_path / "main.c", tmp_path / "newer.so", "-o", tmp_path / "program",
+                           "-Wl,--no-allow-shlib-undefined"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "undefined reference: memfd_create" in done.stderr
+
+
 @pytest.mark.long
 def test_a_wheel_records_and_reads(built, tmp_path, recording):
     run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"])
