@@ -245,6 +245,16 @@ static bool is_internal(const struct ss_code_cache *cache, const struct ss_code 
            (code->first_line == 0 && code->fingerprint.filename == code->fingerprint.name);
 }
 
+/* 0: this version does not say, or not a size of frames. */
+static uint32_t frame_bytes_of(const struct ss_cpython_layout *layout, const uint8_t *bytes)
+{
+    int32_t words = 0;
+    if (layout->code_framesize != SS_ABSENT) {
+        memcpy(&words, bytes + layout->code_framesize, sizeof words);
+    }
+    return words > 0 && words <= MAX_FRAME_BYTES / 8 ? (uint32_t)words * 8 : 0;
+}
+
 static struct ss_code *load_code(struct ss_code_cache *cache, uint64_t address)
 {
     uint8_t bytes[SS_CODE_MAX_BYTES];
@@ -256,6 +266,7 @@ static struct ss_code *load_code(struct ss_code_cache *cache, uint64_t address)
     }
     ss_fingerprint_of_code(cache->layout, bytes, &code.fingerprint);
     code.first_line = (int32_t)code.fingerprint.first_line;
+    code.frame_bytes = frame_bytes_of(cache->layout, bytes);
     if (!read_text(cache, code.fingerprint.name, MAX_NAME_CHARS, &code.name) ||
         !read_text(cache, code.fingerprint.filename, MAX_FILE_CHARS, &code.file) ||
         !ss_fingerprint_read_texts(cache->reader, cache->layout, &code.fingerprint) ||

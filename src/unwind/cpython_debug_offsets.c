@@ -83,6 +83,7 @@ static const struct word words_3_14[] = {
     WORD(34, frame_instr),
     WORD(35, frame_locals),
     WORD(36, frame_owner),
+    WORD(37, frame_stackpointer),
     WORD(39, code_size),
     WORD(40, code_filename),
     WORD(41, code_name),
@@ -126,6 +127,7 @@ static const struct word words_3_15[] = {
     WORD(42, frame_instr),
     WORD(43, frame_locals),
     WORD(44, frame_owner),
+    WORD(45, frame_stackpointer),
     WORD(47, code_size),
     WORD(48, code_filename),
     WORD(49, code_name),
@@ -181,6 +183,9 @@ static void derive(struct ss_cpython_layout *layout)
     if (layout->frame_stacktop != SS_ABSENT) {
         layout->frame_stacktop = layout->frame_instr + 8;
     }
+    if (layout->code_framesize != SS_ABSENT) {
+        layout->code_framesize = layout->code_firstlineno + 8;
+    }
     layout->unicode_compact_data = layout->unicode_ascii_data + 16;
     if (!layout->is_free_threaded) {
         layout->code_tlbc = SS_ABSENT;
@@ -214,6 +219,7 @@ static bool is_sane(const struct ss_cpython_layout *layout)
            layout->frame_previous + 8 <= layout->frame_owner &&
            layout->frame_instr + 8 <= layout->frame_owner &&
            layout->frame_stacktop + 4 <= layout->frame_owner &&
+           layout->frame_stackpointer + 8 <= layout->frame_owner &&
            layout->frame_locals <= SS_FRAME_MAX_BYTES && layout->bytes_data <= 128 &&
            layout->var_size + 8 <= layout->bytes_data && layout->unicode_ascii_data <= 128 &&
            layout->unicode_length + 8 <= layout->unicode_ascii_data &&

@@ -16,7 +16,8 @@ struct ss_walk_frame {
     uint64_t address, code, previous, instruction;
     uint8_t owner;
     bool is_stale;   /* up to 3.10: it does not execute, or no longer */
-    bool is_running; /* 3.11 to 3.13: it executes, or C code that it called does */
+    bool is_running; /* 3.11 to 3.13: it executes, or C code that it called does; from 3.14 on only
+                      * while it executes itself */
     bool is_entry;   /* 3.11: called from C */
 };
 
@@ -39,7 +40,9 @@ static inline void ss_walk_decode(const struct ss_cpython_layout *layout, const 
     frame->owner = layout->frame_owner != SS_ABSENT ? bytes[layout->frame_owner] : 0;
     frame->is_stale = layout->frame_state != SS_ABSENT &&
                       (int8_t)bytes[layout->frame_state] != layout->frame_executing;
-    frame->is_running = stacktop == -1;
+    frame->is_running = layout->frame_stackpointer != SS_ABSENT
+                            ? ss_word(bytes, layout->frame_stackpointer) == 0
+                            : stacktop == -1;
     frame->is_entry = layout->frame_is_entry != SS_ABSENT && bytes[layout->frame_is_entry] != 0;
     if (layout->version >= 0x030e) {
         frame->code &= ~(uint64_t)SS_WALK_CODE_TAG_BITS;

@@ -8,6 +8,7 @@
 enum {
     MAX_CLIMB = 1024, /* frames in one copy */
     MAX_CANDIDATES = 64,
+    MAX_FRAME_BYTES = 1 << 20,
 };
 
 /* The copy that is searched. */
@@ -130,6 +131,59 @@ static uint64_t climb_from_c(const struct search *search, const struct ss_walk_f
     return is_direct ? running->address : skip_ended(search, pointer);
 }
 
+/* What the memory above a frame is, by what needs no other read: no frame, one that the frame
+ * called, or one that C code or a generator called, whose caller lies outside the copy. */
+enum above { NO_FRAME, CALLED, CALLED_ELSEWHERE };
+
+static enum above look_above(const struct search *search, uint64_t caller, uint64_t address)
+{
+    const struct ss_cpython_layout *layout = &search->python->layout;
+    const uint8_t *bytes = search->bytes + (address - search->start);
+    uint64_t code = ss_word(bytes, layout->frame_code);
+    uint64_t previous = ss_word(bytes, layout->frame_previous);
+    uint64_t stack = ss_word(bytes, layout->frame_stackpointer);
+    if (code <= SS_WALK_CODE_TAG_BITS || previous == 0 ||
+        (stack != 0 && (stack <= address || stack - address > MAX_FRAME_BYTES))) {
+        return NO_FRAME;
+    }
+    return previous == caller ? CALLED : is_covered(search, previous) ? NO_FRAME : CALLED_ELSEWHERE;
+}
+
+/* From 3.14 on a frame that has ended has no code, and each code object says how large its frames
+ * are: the frames of the copy follow one another up to the innermost. 0: the copy does not contain
+ * it, or a frame cannot be decoded. */
+static uint64_t climb_living(const struct search *search)
+{
+    struct ss_walk_frame caller, callee;
+    if (!get_frame(search, search->walk->top_start, &caller)) {
+        return 0;
+    }
+    for (int step = 0; step < MAX_CLIMB; step++) {
+        uint64_t address =
+            caller.address + ss_code_frame_bytes(&search->python->codes, caller.code);
+        if (address == caller.address || !is_covered(search, address)) {
+            return 0;
+        }
+        enum above above = look_above(search, caller.address, address);
+        bool is_frame = above != NO_FRAME && get_frame(search, address, &callee);
+        if (!is_frame && above == CALLED) {
+            return 0;
+        }
+        if (!is_frame || has_ended(search, &callee)) {
+            return caller.address;
+        }
+        caller = callee;
+    }
+    return 0;
+}
+
+/* A frame of a generator that is suspended has no caller, from 3.14 on. */
+static bool is_active(const struct ss_python *python, const struct ss_walk_frame *frame)
+{
+    return python->layout.frame_stackpointer != SS_ABSENT ? frame->previous != 0
+                                                          : frame->is_running;
+}
+
 static bool is_running_external(const struct search *search, uint64_t address)
 {
     const struct ss_walk_scratch *scratch = search->python->scratch;
@@ -139,7 +193,7 @@ static bool is_running_external(const struct search *search, uint64_t address)
             struct ss_walk_frame ahead, behind;
             ss_walk_decode(&search->python->layout, piece->ahead, &ahead);
             ss_walk_decode(&search->python->layout, piece->bytes, &behind);
-            return ahead.is_running || behind.is_running;
+            return is_active(search->python, &ahead) || is_active(search->python, &behind);
         }
     }
     return true; /* unknown: the caller tries it */
@@ -183,7 +237,11 @@ size_t ss_walk_find_leaves(struct ss_python *python, const struct ss_python_walk
     if (is_external && is_running_external(&search, pointer)) {
         count = put(leaves, count, pointer);
     }
-    if (find_running(&search, &running)) {
+    if (python->layout.frame_stackpointer != SS_ABSENT) {
+        uint64_t leaf = climb_living(&search);
+        count = leaf != 0 ? put(leaves, count, leaf) : count;
+        count = put(leaves, count, pointer);
+    } else if (find_running(&search, &running)) {
         count = put(leaves, count, climb_from_c(&search, &running, pointer));
         count = put(leaves, count, running.address);
     } else {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the innermost frame at the time when the top of the data stack was copied (3.11 to 3.13).
+ * Finds the innermost frame at the time when the top of the data stack was copied (from 3.11 on).
  *
  * Copying one range takes less time than a call; several hundred nanoseconds pass between
  * two ranges, in which short functions begin and end. So the copy is decoded on its own: in a
- * chain of frames the running one has a stack top of -1, and its callers do not. The pointers,
- * which are read separately, serve only where the copy is ambiguous: between two frames, and for
- * frames outside the data stack.
+ * chain of frames the running one has a stack top of -1, and its callers do not (3.11 to 3.13); a
+ * frame that has ended has no code any more (from 3.14 on). The pointers, which are read
+ * separately, serve only where the copy is ambiguous: between two frames, and for frames outside
+ * the data stack.
  */
 #ifndef SS_UNWIND_WALK_LEAF_H
 #define SS_UNWIND_WALK_LEAF_H

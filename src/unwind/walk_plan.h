@@ -6,9 +6,9 @@
  *
  * Order of the ranges: the anchor (the outermost frame of the top); the memory below the top; then
  * the top, a pointer to the innermost frame, the top again, and possibly pointer and top once or
- * twice more. 3.11 to 3.13 copy the data stack's part of the top only once, before the pointer. The
- * "top" is the part that changes often: the upper part of the data stack and frames elsewhere that
- * were called from there; up to 3.10 the innermost frames.
+ * twice more. From 3.11 on the data stack's part of the top is copied only once, before the
+ * pointer. The "top" is the part that changes often: the upper part of the data stack and frames
+ * elsewhere that were called from there; up to 3.10 the innermost frames.
  */
 #ifndef SS_UNWIND_WALK_PLAN_H
 #define SS_UNWIND_WALK_PLAN_H
@@ -105,10 +105,11 @@ static inline bool ss_walk_has_datastack(const struct ss_python *python)
     return python->layout.tstate_datastack_chunk != SS_ABSENT;
 }
 
-/* 3.11 to 3.13: one copy of the data stack determines its innermost frame; see walk_leaf.h. */
+/* From 3.11 on one copy of the data stack determines its innermost frame; see walk_leaf.h. */
 static inline bool ss_walk_has_snapshot(const struct ss_python *python)
 {
-    return python->layout.frame_stacktop != SS_ABSENT;
+    return python->layout.frame_stacktop != SS_ABSENT ||
+           python->layout.frame_stackpointer != SS_ABSENT;
 }
 
 void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_thread *thread,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A made-up CPython process in a buffer: one interpreter, one thread, a few frames, laid out by
- * one of the real tables (3.8 to 3.13). Behind it a memory reader, so that walks can be tested
+ * one of the real tables (3.8 to 3.15). Behind it a memory reader, so that walks can be tested
  * against memory that changes under them or lies.
  */
 #ifndef SS_TESTS_CPYTHON_IMAGE_H
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory_reader.h"
+#include "cpython_published.h"
 #include "unwind/cpython_layout.h"
 #include "unwind/python.h"
 
@@ -135,6 +136,7 @@ static inline void image_fill_code(struct image *image, uint64_t code, const cha
     image_put_word(image, code, layout->code_filename, image_text(image, "/tmp/made_up.py"));
     image_put_word(image, code, layout->code_linetable, table);
     image_put(image, code, layout->code_firstlineno, (uint32_t)first_line, 4);
+    image_put(image, code, layout->code_framesize, IMAGE_FRAME_BYTES / 8, 4);
     if (layout->code_bytecode != SS_ABSENT) {
         image_put_word(image, code, layout->var_size, 8);
     } else {
@@ -160,6 +162,8 @@ static inline void image_fill_frame(struct image *image, uint64_t frame, uint64_
         image_put_word(image, frame, layout->frame_instr,
                        code + (uint64_t)layout->code_bytecode + unit * 2);
         image_put(image, frame, layout->frame_owner, 0, 1);
+        image_put_word(image, frame, layout->frame_stackpointer,
+                       frame + (uint64_t)layout->frame_locals + 8);
     } else {
         image_put(image, frame, layout->frame_lasti, layout->version == 0x030a ? unit : unit * 2,
                   4);
@@ -167,10 +171,21 @@ static inline void image_fill_frame(struct image *image, uint64_t frame, uint64_
     }
 }
 
-/* From 3.11 to 3.13 a frame says whether it runs itself or waits for what it called. */
+/* From 3.11 on a frame says whether it runs itself or waits for what it called. */
 static inline void image_set_running(struct image *image, uint64_t frame, bool is_running)
 {
+    uint64_t stack = frame + (uint64_t)image->layout->frame_locals + 8;
     image_put(image, frame, image->layout->frame_stacktop, is_running ? UINT32_MAX : 2, 4);
+    image_put_word(image, frame, image->layout->frame_stackpointer, is_running ? 0 : stack);
+}
+
+/* Ends a frame: from 3.14 on it then has no code. */
+static inline void image_end_frame(struct image *image, uint64_t frame)
+{
+    image_set_running(image, frame, false);
+    if (image->layout->frame_stackpointer != SS_ABSENT) {
+        image_put_word(image, frame, image->layout->frame_code, 1);
+    }
 }
 
 /* Makes instruction `unit` of a code object one that returns. */
@@ -188,6 +203,20 @@ static inline void image_set_leaf(struct image *image, uint64_t frame)
     image_put_word(image, image->tstate, layout->tstate_current_frame, frame);
     if (layout->cframe_current_frame != SS_ABSENT) {
         image_put_word(image, image->cframe, layout->cframe_current_frame, frame);
+    }
+}
+
+/* From 3.13 on: writes the layout to the start of the runtime, as the interpreter does. */
+static inline void image_publish(struct image *image)
+{
+    uint64_t words[PUBLISHED_WORDS];
+    const struct ss_cpython_layout *layout = image->layout;
+    if (layout->version >= 0x030d) {
+        published_fill(words, layout->version);
+        memcpy(image_at(image, image->runtime), words,
+               (size_t)layout->runtime_interpreters_head < sizeof words
+                   ? (size_t)layout->runtime_interpreters_head
+                   : sizeof words);
     }
 }
 

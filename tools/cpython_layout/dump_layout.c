@@ -152,6 +152,7 @@ static void put_frame(void)
     ABSENT(frame_owner);
     OFFSET(frame_locals, PyFrameObject, f_localsplus);
     ABSENT(frame_stacktop);
+    ABSENT(frame_stackpointer);
     ABSENT(frame_is_entry);
 #else
     PUT(frame_size, offsetof(_PyInterpreterFrame, owner) + 1);
@@ -170,8 +171,10 @@ static void put_frame(void)
 #endif
 #if PY_VERSION_HEX < 0x030e0000
     OFFSET(frame_stacktop, _PyInterpreterFrame, stacktop);
+    ABSENT(frame_stackpointer);
 #else
     ABSENT(frame_stacktop);
+    OFFSET(frame_stackpointer, _PyInterpreterFrame, stackpointer);
 #endif
 #if PY_VERSION_HEX < 0x030c0000
     OFFSET(frame_is_entry, _PyInterpreterFrame, is_entry);
@@ -181,10 +184,9 @@ static void put_frame(void)
 #endif
 }
 
-/* Wanted where frame_stacktop is. */
 static void put_instructions(void)
 {
-#if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030e0000
+#if PY_VERSION_HEX >= 0x030b0000
     PUT(op_return_value, RETURN_VALUE);
 #else
     ABSENT(op_return_value);
@@ -193,6 +195,10 @@ static void put_instructions(void)
     PUT(op_return_const, RETURN_CONST);
     PUT(op_instrumented_return_value, INSTRUMENTED_RETURN_VALUE);
     PUT(op_instrumented_return_const, INSTRUMENTED_RETURN_CONST);
+#elif PY_VERSION_HEX >= 0x030e0000
+    ABSENT(op_return_const);
+    PUT(op_instrumented_return_value, INSTRUMENTED_RETURN_VALUE);
+    ABSENT(op_instrumented_return_const);
 #else
     ABSENT(op_return_const);
     ABSENT(op_instrumented_return_value);
@@ -206,6 +212,11 @@ static void put_code(void)
     OFFSET(code_filename, PyCodeObject, co_filename);
     OFFSET(code_name, PyCodeObject, co_name);
     OFFSET(code_firstlineno, PyCodeObject, co_firstlineno);
+#if PY_VERSION_HEX >= 0x030e0000
+    OFFSET(code_framesize, PyCodeObject, co_framesize);
+#else
+    ABSENT(code_framesize);
+#endif
 #if PY_VERSION_HEX < 0x030a0000
     OFFSET(code_linetable, PyCodeObject, co_lnotab);
 #else

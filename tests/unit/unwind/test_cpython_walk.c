@@ -19,7 +19,7 @@ struct fixture {
     struct ss_python_thread *thread;
 };
 
-static const uint16_t versions[] = {0x0308, 0x0309, 0x030a, 0x030b, 0x030c};
+static const uint16_t versions[] = {0x0308, 0x0309, 0x030a, 0x030b, 0x030c, 0x030d, 0x030e, 0x030f};
 enum { VERSIONS = sizeof versions / sizeof versions[0], DEPTH = 12 };
 
 /* A stack f0 … f11; f<i> starts at line 100 * i and executes unit 5, which is on its next line. */
@@ -27,6 +27,7 @@ static void begin(struct fixture *fixture, uint16_t version)
 {
     memset(fixture, 0, sizeof *fixture);
     image_build(&fixture->image, ss_cpython_layout_get(version, false, false), memory);
+    image_publish(&fixture->image);
     for (int i = 0; i < DEPTH; i++) {
         char name[16];
         snprintf(name, sizeof name, "f%d", i);
@@ -266,7 +267,7 @@ static void what_runs_is_innermost_wherever_the_pointer_was(void **state)
         image_set_leaf(image, image->frames[DEPTH - 3]); /* it calls meanwhile */
         walk_to(&fixture, DEPTH, "f11", 1102);
         image_set_leaf(image, image->frames[DEPTH - 1]); /* it returns meanwhile */
-        image_set_running(image, image->frames[DEPTH - 1], false);
+        image_end_frame(image, image->frames[DEPTH - 1]);
         image_set_running(image, image->frames[DEPTH - 2], true);
         walk_to(&fixture, DEPTH - 1, "f10", 1002);
         end(&fixture);
@@ -290,6 +291,49 @@ static void a_frame_that_ends_is_left_as_its_version_does(void **state)
         image_set_running(image, leaf, false);
         image_set_leaf(image, image->frames[DEPTH - 4]);
         walk_to(&fixture, counts ? DEPTH : DEPTH - 1, counts ? "f11" : "f10", counts ? 1102 : 1002);
+        end(&fixture);
+    }
+}
+
+/* Where each frame says whether it has ended, and how large it is, the copy alone is decisive. */
+static void from_3_14_on_the_copy_names_the_innermost_frame(void **state)
+{
+    (void)state;
+    for (int v = 0; v < VERSIONS; v++) {
+        struct fixture fixture;
+        if (versions[v] < 0x030e) {
+            continue;
+        }
+        begin(&fixture, versions[v]);
+        struct image *image = &fixture.image;
+        walk_to(&fixture, DEPTH, "f11", 1102);
+        image_set_leaf(image, UINT64_C(0xdeadbeef000)); /* a generator that is gone meanwhile */
+        walk_to(&fixture, DEPTH, "f11", 1102);
+        image_set_leaf(image, image->frames[DEPTH - 1]); /* the pointer is older than the copy */
+        image_end_frame(image, image->frames[DEPTH - 1]);
+        walk_to(&fixture, DEPTH - 1, "f10", 1002);
+        image_end_frame(image, image->frames[DEPTH - 2]);
+        walk_to(&fixture, DEPTH - 2, "f9", 902);
+        end(&fixture);
+    }
+}
+
+/* A frame that cannot be decoded is not left out as if it had ended. */
+static void from_3_14_on_a_frame_of_unknown_code_is_no_end(void **state)
+{
+    (void)state;
+    for (int v = 0; v < VERSIONS; v++) {
+        struct fixture fixture;
+        struct ss_python_stack stack;
+        if (versions[v] < 0x030e) {
+            continue;
+        }
+        begin(&fixture, versions[v]);
+        struct image *image = &fixture.image;
+        walk_to(&fixture, DEPTH, "f11", 1102);
+        image_put_word(image, image->frames[DEPTH - 1], image->layout->frame_code, image->chunk);
+        assert_int_not_equal(ss_python_walk_thread(fixture.python, fixture.thread, &stack),
+                             SS_PYTHON_OK);
         end(&fixture);
     }
 }
@@ -331,8 +375,10 @@ static void a_circle_of_frames_ends(void **state)
         begin(&fixture, versions[v]);
         image_put_word(&fixture.image, fixture.image.frames[2],
                        fixture.image.layout->frame_previous, fixture.image.frames[9]);
+        /* From 3.14 on, what its caller did not call is no frame. */
         assert_int_equal(ss_python_walk_thread(fixture.python, fixture.thread, &stack),
-                         SS_PYTHON_LOST);
+                         versions[v] < 0x030e ? SS_PYTHON_LOST : SS_PYTHON_OK);
+        assert_int_equal(stack.depth, versions[v] < 0x030e ? 0 : 2);
         end(&fixture);
     }
 }
@@ -340,7 +386,7 @@ static void a_circle_of_frames_ends(void **state)
 static void a_pointer_into_nowhere_is_lost(void **state)
 {
     (void)state;
-    for (int v = 0; v < VERSIONS; v++) {
+    for (int v = 0; v < VERSIONS && versions[v] < 0x030e; v++) {
         struct fixture fixture;
         struct ss_python_stack stack;
         begin(&fixture, versions[v]);
@@ -560,6 +606,8 @@ int main(void)
         cmocka_unit_test(a_generator_that_c_resumed_is_innermost),
         cmocka_unit_test(what_runs_is_innermost_wherever_the_pointer_was),
         cmocka_unit_test(a_frame_that_ends_is_left_as_its_version_does),
+        cmocka_unit_test(from_3_14_on_the_copy_names_the_innermost_frame),
+        cmocka_unit_test(from_3_14_on_a_frame_of_unknown_code_is_no_end),
         cmocka_unit_test(what_c_called_is_found_above_what_runs),
         cmocka_unit_test(a_generator_without_a_caller_is_no_thread),
         cmocka_unit_test(a_circle_of_frames_ends),

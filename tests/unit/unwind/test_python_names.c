@@ -169,24 +169,12 @@ static uint64_t make_thread(struct image *image, enum storage storage, const cha
 
 /* --- the process --- */
 
-static void publish(struct image *image)
-{
-    uint64_t words[PUBLISHED_WORDS];
-    const struct ss_cpython_layout *layout = image->layout;
-    published_fill_3_13(words);
-    memcpy(image_at(image, image->runtime), words, sizeof words);
-    image_put_word(image, image->runtime, layout->runtime_interpreters_head, image->interpreter);
-    image_put_word(image, image->runtime, layout->runtime_interpreters_main, image->interpreter);
-}
-
 static void begin(struct fixture *fixture, uint16_t version)
 {
     memset(fixture, 0, sizeof *fixture);
     struct image *image = &fixture->image;
     image_build(image, ss_cpython_layout_get(version, false, false), memory);
-    if (version >= 0x030d) {
-        publish(image);
-    }
+    image_publish(image);
     for (int i = 0; i < 3; i++) {
         image_push(image, image_code(image, "f", 1), 5);
     }
