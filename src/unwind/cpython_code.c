@@ -245,12 +245,22 @@ static bool is_internal(const struct ss_code_cache *cache, const struct ss_code 
            (code->first_line == 0 && code->fingerprint.filename == code->fingerprint.name);
 }
 
-/* 0: this version does not say, or not a size of frames. */
+static int32_t int_at(const uint8_t *bytes, int32_t offset)
+{
+    int32_t value = 0;
+    if (offset != SS_ABSENT) {
+        memcpy(&value, bytes + offset, sizeof value);
+    }
+    return value;
+}
+
+/* 0: no frames on a data stack, or not a size of frames. */
 static uint32_t frame_bytes_of(const struct ss_cpython_layout *layout, const uint8_t *bytes)
 {
-    int32_t words = 0;
-    if (layout->code_framesize != SS_ABSENT) {
-        memcpy(&words, bytes + layout->code_framesize, sizeof words);
+    int64_t words = int_at(bytes, layout->code_framesize);
+    if (layout->code_stacksize != SS_ABSENT) {
+        words = layout->frame_locals / 8 + (int64_t)int_at(bytes, layout->code_nlocalsplus) +
+                int_at(bytes, layout->code_stacksize);
     }
     return words > 0 && words <= MAX_FRAME_BYTES / 8 ? (uint32_t)words * 8 : 0;
 }
@@ -526,14 +536,6 @@ uint32_t ss_code_frame_bytes(const struct ss_code_cache *cache, uint64_t code)
 {
     const struct ss_code *known = find_code(cache, code);
     return known != NULL ? known->frame_bytes : 0;
-}
-
-void ss_code_note_frame_bytes(struct ss_code_cache *cache, uint64_t code, uint64_t bytes)
-{
-    struct ss_code *known = find_code(cache, code);
-    if (known != NULL && bytes <= MAX_FRAME_BYTES) {
-        known->frame_bytes = (uint32_t)bytes;
-    }
 }
 
 size_t ss_code_cache_bytes(const struct ss_code_cache *cache)

@@ -114,9 +114,9 @@ uint32_t ss_code_mark(struct ss_code_cache *cache, struct ss_strview text);
 /* true: the instruction, which ss_code_frame has accepted, is a return. */
 bool ss_code_is_return(struct ss_code_cache *cache, uint64_t code, uint64_t instruction);
 
-/* Distance on the data stack from a frame of this code to its callee's frame; 0: unknown. */
+/* How large a frame of this code is on the data stack: the frame that it calls follows it. 0:
+ * unknown, and up to 3.10. */
 uint32_t ss_code_frame_bytes(const struct ss_code_cache *cache, uint64_t code);
-void ss_code_note_frame_bytes(struct ss_code_cache *cache, uint64_t code, uint64_t bytes);
 
 /* Re-reads the fingerprints of up to `maximum` code objects and drops changed ones. Returns the
  * number dropped. */

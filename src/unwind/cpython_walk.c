@@ -7,7 +7,10 @@
  * to the innermost frame. A frame that is equal in both copies was valid when the pointer was read,
  * and so were its callers: a caller cannot change before its callee returns. Functions shorter than
  * the read are decoded from the copy after the pointer, if each is a valid frame and their chain
- * leads to a frame that is equal in both copies. The memory below the top is read earlier, and
+ * leads to a frame that is equal in both copies. From 3.11 on the data stack's part of the top is
+ * copied once, and the frames in it follow one another without gaps: what lies between two of them
+ * outside the data stack, an entry from C or a generator, is right if it leads from the one to the
+ * one right below it, whatever it did meanwhile. The memory below the top is read earlier, and
  * before it the anchor, the outermost frame of the top: if the anchor is unchanged in the top, the
  * two parts are consistent for the same reason.
  *
@@ -23,6 +26,8 @@
 enum {
     MAX_RETRIES = 12,
     MAX_FRAME_BYTES = 512,
+    OWNED_BY_THREAD = 0, /* owners of frames, from 3.11 on; always 0 before */
+    OWNED_BY_GENERATOR = 1,
 };
 
 /* --- fetched bytes --- */
@@ -76,6 +81,11 @@ struct attempt {
     bool reached_base;
     bool is_torn;          /* a frame changed during the read */
     bool was_mispredicted; /* a frame was not where it was predicted */
+    /* With a single copy of the data stack: */
+    bool prefers_behind;  /* of two copies of a frame outside it, the later one */
+    bool has_choice;      /* such copies differ */
+    bool is_from_outside; /* the last frame was outside */
+    uint64_t upper;       /* the last frame in the current chunk; 0: none */
     struct ss_walk_observation observation;
 };
 
@@ -89,7 +99,9 @@ static bool read_unpredicted(struct ss_python *python, struct ss_walk_frame *fra
         return false;
     }
     ss_walk_decode(&python->layout, bytes, frame);
-    ss_vec_push(&scratch->missed, frame->address);
+    if (frame->owner == OWNED_BY_THREAD) {
+        ss_vec_push(&scratch->missed, frame->address);
+    }
     return true;
 }
 
@@ -147,22 +159,90 @@ static bool is_cut_off(const struct ss_python *python, const struct ss_walk_fram
            !ss_walk_is_shim(python, outermost);
 }
 
-/* The start of the callee's frame gives the size of this frame. Valid in a chain whose leaf runs:
- * its frames are complete. */
-static void note_size(struct ss_python *python, const struct ss_python_walk *walk,
-                      const struct ss_walk_frame *frame, const struct ss_walk_frame *inner)
+/* --- frames outside the data stack, beside a single copy of it --- */
+
+/* An entry from C, or a generator that runs or waits for what it called: one that is suspended has
+ * no caller. */
+static bool is_whole(struct ss_python *python, const struct ss_walk_frame *frame)
 {
-    if (inner->previous == frame->address && inner->address > frame->address &&
-        ss_walk_in_current_chunk(walk, inner->address)) {
-        ss_code_note_frame_bytes(&python->codes, frame->code, inner->address - frame->address);
+    return ss_walk_is_shim(python, frame) ||
+           (frame->owner == OWNED_BY_GENERATOR && frame->previous != 0 &&
+            ss_code_frame(&python->codes, frame->code, frame->instruction) != SS_FRAME_NONE);
+}
+
+/* A generator that was resumed from the same place as when it was last seen, and that is suspended
+ * by now. */
+static bool recall_caller(const struct ss_python_walk *walk, struct ss_walk_frame *frame)
+{
+    for (size_t i = 0; i < walk->externals.count; i++) {
+        const struct ss_walk_external *seen = &walk->externals.data[i];
+        if (seen->address == frame->address && seen->code == frame->code) {
+            frame->previous = seen->previous;
+            return seen->previous != 0;
+        }
     }
+    return false;
+}
+
+/* Finds the frame in what was read after the data stack, or reads it now; false: it was no frame at
+ * any of these times. The frame of the data stack that it called shows that it was one before. */
+static bool read_outside(struct ss_python *python, const struct ss_python_walk *walk,
+                         const struct ss_walk_piece *piece, struct ss_walk_frame *frame,
+                         struct attempt *attempt)
+{
+    size_t offset = piece != NULL ? (size_t)(frame->address - piece->start) : 0;
+    const uint8_t *copies[2] = {NULL, NULL};
+    if (piece != NULL) {
+        copies[0] = piece->ahead != NULL ? piece->ahead + offset : piece->bytes + offset;
+        copies[1] = piece->bytes + offset;
+        attempt->has_choice |= memcmp(copies[0], copies[1], (size_t)python->layout.frame_size) != 0;
+    }
+    for (int i = 0; i < 2 && piece != NULL; i++) {
+        ss_walk_decode(&python->layout, copies[i ^ (int)attempt->prefers_behind], frame);
+        if (is_whole(python, frame)) {
+            return true;
+        }
+    }
+    if (piece != NULL && frame->owner == OWNED_BY_GENERATOR && recall_caller(walk, frame) &&
+        is_whole(python, frame)) {
+        return true;
+    }
+    return read_unpredicted(python, frame) &&
+           (is_whole(python, frame) || (frame->owner == OWNED_BY_GENERATOR &&
+                                        recall_caller(walk, frame) && is_whole(python, frame)));
+}
+
+/* Whether a frame of the data stack is the one that the frames outside must lead to: right below
+ * the frame that they came from or, if one of them is the innermost, the highest that has not
+ * ended. */
+static bool is_expected(const struct ss_python *python, const struct ss_walk_frame *frame,
+                        const struct ss_walk_leaves *leaves, const struct attempt *attempt)
+{
+    if (attempt->upper != 0) {
+        return frame->address + ss_code_frame_bytes(&python->codes, frame->code) == attempt->upper;
+    }
+    return leaves->highest == 0 || frame->address == leaves->highest ||
+           (!leaves->is_exact && frame->address > leaves->highest);
+}
+
+/* Whether the thread's first frame lies at the start of its data stack: of the first chunk CPython
+ * leaves out a word. */
+static bool is_first(const struct ss_python *python, const struct ss_python_walk *walk,
+                     const struct attempt *attempt)
+{
+    if (attempt->upper == 0 || walk->chunks.count != 1) {
+        return true;
+    }
+    uint64_t start = walk->chunks.data[0].address + (uint64_t)python->layout.chunk_data;
+    return attempt->upper == start || attempt->upper == start + 8;
 }
 
 /* Follows the frames from `leaf` on. Fills scratch->reversed, scratch->chain and scratch->missed.
  * Long: a frame is judged by what all frames before it have shown, which is the state of this loop.
  */
 static void follow_chain(struct ss_python *python, const struct ss_python_walk *walk,
-                         struct finder *finder, uint64_t leaf, struct attempt *attempt)
+                         struct finder *finder, uint64_t leaf, const struct ss_walk_leaves *leaves,
+                         struct attempt *attempt)
 {
     struct ss_walk_scratch *scratch = python->scratch;
     const struct ss_memory_range *anchor =
@@ -174,18 +254,20 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
     size_t steps_left = scratch->plan.total_bytes / finder->frame_bytes + SS_PYTHON_MAX_DEPTH;
     uint64_t cycle_mark = 0; /* an earlier address, updated at powers of two */
     bool is_direct = false;  /* `inner` was called without C in between */
-    bool leaf_runs = false;
     struct ss_walk_frame frame = {.address = leaf}, inner = {0};
     for (uint32_t step = 0; frame.address != 0; step++, frame.address = frame.previous) {
         const struct ss_walk_piece *piece = find_piece(finder, frame.address);
-        if (piece != NULL) {
+        bool is_outside = leaves != NULL && !ss_walk_is_in_chunks(walk, frame.address);
+        if (piece != NULL && !is_outside) {
             ss_walk_decode(&python->layout, piece->bytes + (frame.address - piece->start), &frame);
         }
         bool is_cycle = frame.address == cycle_mark;
         cycle_mark = (step & (step - 1)) == 0 ? frame.address : cycle_mark;
         /* After a frame that changed, the chain may lead anywhere. */
         if (is_cycle || steps_left-- == 0 ||
-            (piece == NULL && (attempt->is_torn || !read_unpredicted(python, &frame)))) {
+            (is_outside
+                 ? !read_outside(python, walk, piece, &frame, attempt)
+                 : piece == NULL && (attempt->is_torn || !read_unpredicted(python, &frame)))) {
             attempt->was_mispredicted = true;
             return;
         }
@@ -198,30 +280,32 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
         bool is_bad = frame.is_stale || is_half_pushed(python, &frame, step) ||
                       !put_frame(python, &frame, attempt);
         attempt->observation.is_torn |= is_bad;
+        bool in_chunk = ss_walk_in_current_chunk(walk, frame.address);
+        if (leaves != NULL && in_chunk) {
+            is_bad |= attempt->is_from_outside && !is_expected(python, &frame, leaves, attempt);
+            attempt->upper = frame.address;
+        }
+        attempt->is_from_outside = is_outside;
         if (is_snapshot) {
             /* A frame that waits for its own Python callee does not run. */
             is_bad |= frame.is_running && is_direct;
             attempt->has_stable_frame = true;
-        } else if (in_top && !trusts_frame_state) {
+        } else if (in_top && !trusts_frame_state && !is_outside) {
             is_bad |= is_bad_in_top(python, piece, &frame, step, attempt);
         }
         if (frame.address == walk->anchor && anchor != NULL && anchor->got == anchor->length) {
             is_anchored = is_same(python, &frame, anchor->buffer, false);
         }
         attempt->was_mispredicted |=
-            (piece == NULL || (!in_top && !is_anchored)) && !trusts_frame_state;
-        if (!ss_walk_in_current_chunk(walk, frame.address)) {
-            ss_vec_push(&scratch->chain, (struct ss_walk_external){frame.address, 0});
+            (piece == NULL || (!in_top && !is_anchored)) && !trusts_frame_state && !is_outside;
+        if (!in_chunk) {
+            ss_vec_push(&scratch->chain,
+                        (struct ss_walk_external){frame.address, frame.code, frame.previous, 0});
         }
         ss_walk_note_frame(walk, frame.address, &attempt->observation);
         /* Within a chunk a caller is below its callee. */
-        is_bad |= frame.previous >= frame.address && in_top &&
-                  ss_walk_in_current_chunk(walk, frame.address) &&
+        is_bad |= frame.previous >= frame.address && in_top && in_chunk &&
                   ss_walk_in_current_chunk(walk, frame.previous);
-        leaf_runs = step == 0 ? frame.is_running : leaf_runs;
-        if (scratch->wanted_sizes > 0 && is_snapshot && leaf_runs) {
-            note_size(python, walk, &frame, &inner);
-        }
         inner = frame;
         is_direct = !frame.is_entry && !ss_walk_is_shim(python, &frame);
         if (is_bad) {
@@ -229,12 +313,12 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
             attempt->is_torn = true;
         }
     }
-    if (is_cut_off(python, &inner)) {
+    if (is_cut_off(python, &inner) ||
+        (attempt->is_from_outside && !is_first(python, walk, attempt))) {
         attempt->unstable = attempt->count;
         attempt->is_torn = true;
     }
     attempt->reached_base = true;
-    scratch->wanted_sizes -= scratch->wanted_sizes > 0;
 }
 
 /* --- one plan --- */
@@ -274,52 +358,55 @@ static bool is_verified(const struct attempt *attempt)
     return attempt->reached_base && !attempt->is_torn && !attempt->was_mispredicted;
 }
 
-/* Follows one chain through the collected pieces. */
+/* Follows one chain through the collected pieces. `leaves`: of a single copy of the data stack. */
 static void try_leaf(struct ss_python *python, const struct ss_python_thread *thread, uint64_t leaf,
-                     bool is_tolerant, struct attempt *attempt)
+                     const struct ss_walk_leaves *leaves, struct attempt *attempt)
 {
     struct ss_walk_scratch *scratch = python->scratch;
-    *attempt = (struct attempt){.is_tolerant = is_tolerant};
     ss_vec_clear(&scratch->chain);
     ss_vec_clear(&scratch->missed);
     struct finder finder = {scratch->pieces.data, scratch->pieces.count, 0,
                             (size_t)python->layout.frame_size};
-    follow_chain(python, thread->walk, &finder, leaf, attempt);
+    follow_chain(python, thread->walk, &finder, leaf, leaves, attempt);
 }
 
-/* true: the thread runs a frame outside the data stack, as of a generator, that the plan did not
- * cover. Its caller runs as well, in the C code that resumed it, and would be taken for the
- * innermost one: the next plan covers the frame. */
-static bool is_only_unpredicted(const struct ss_python_walk *walk, const uint64_t pointers[2],
-                                uint64_t leaf, const struct attempt *attempt)
+/* The pointer to the innermost frame, in a _PyCFrame that was not predicted; UINT64_MAX: unknown.
+ */
+static uint64_t read_pointer(const struct ss_python *python, const struct ss_python_thread *thread)
 {
-    return leaf == pointers[0] && leaf == pointers[1] && leaf != 0 &&
-           !ss_walk_in_current_chunk(walk, leaf) && attempt->reached_base && !attempt->is_torn &&
-           attempt->was_mispredicted;
+    uint64_t pointer;
+    uint64_t address = python->scratch->plan.cframe + (uint64_t)python->layout.cframe_current_frame;
+    bool is_read = ss_memory_read(python->reader, address, &pointer, sizeof pointer);
+    return is_read && !is_half_made(python, thread, pointer) ? pointer : UINT64_MAX;
 }
 
-/* Decodes the single copy of the data stack. */
+/* Decodes the single copy of the data stack. `which`: of the pointers; SIZE_MAX: another. */
 static void decode_snapshot(struct ss_python *python, const struct ss_python_thread *thread,
                             size_t which, struct attempt *attempt)
 {
     struct ss_walk_scratch *scratch = python->scratch;
-    uint64_t pointers[2], leaves[SS_WALK_MAX_LEAVES];
+    uint64_t pointers[2];
     for (size_t i = 0; i < 2; i++) {
         const struct ss_memory_range *range =
-            &scratch->ranges.data[scratch->plan.pointer[i] + which];
+            which == SIZE_MAX ? NULL : &scratch->ranges.data[scratch->plan.pointer[i] + which];
         pointers[i] = UINT64_MAX;
-        if (range->got == range->length) {
+        if (which == SIZE_MAX) {
+            pointers[i] = i == 0 ? read_pointer(python, thread) : pointers[0];
+        } else if (range->got == range->length) {
             uint64_t pointer = ss_word(range->buffer, (int32_t)scratch->plan.pointer_at);
             pointers[i] = is_half_made(python, thread, pointer) ? UINT64_MAX : pointer;
         }
     }
     ss_walk_collect(scratch, 0);
-    size_t count = ss_walk_find_leaves(python, thread->walk, pointers, leaves);
-    for (size_t i = 0; i < count; i++) {
-        try_leaf(python, thread, leaves[i], true, attempt);
-        if (is_verified(attempt) ||
-            is_only_unpredicted(thread->walk, pointers, leaves[i], attempt)) {
-            return;
+    struct ss_walk_leaves leaves;
+    ss_walk_find_leaves(python, thread->walk, pointers, &leaves);
+    for (size_t i = 0; i < leaves.count; i++) {
+        for (int behind = 0; behind < 2 && (behind == 0 || attempt->has_choice); behind++) {
+            *attempt = (struct attempt){.is_tolerant = true, .prefers_behind = behind == 1};
+            try_leaf(python, thread, leaves.frames[i], &leaves, attempt);
+            if (is_verified(attempt)) {
+                return;
+            }
         }
     }
 }
@@ -341,7 +428,8 @@ static void decode(struct ss_python *python, const struct ss_python_thread *thre
             continue;
         }
         ss_walk_collect(scratch, i);
-        try_leaf(python, thread, leaf, is_tolerant, attempt);
+        *attempt = (struct attempt){.is_tolerant = is_tolerant};
+        try_leaf(python, thread, leaf, NULL, attempt);
         if (is_verified(attempt)) {
             return;
         }
@@ -406,9 +494,9 @@ static bool use_fetched(struct ss_python *python, struct ss_python_thread *threa
     bool is_known = choose_pointer(python, walk, window->buffer, &which);
     if (is_known && scratch->plan.is_quiet) {
         decode(python, thread, which, false, attempt);
-    } else if (is_known && ss_walk_has_snapshot(python)) {
+    } else if (ss_walk_has_snapshot(python) && !scratch->plan.is_quiet) {
         if (is_current_stack(python, walk, window->buffer)) {
-            decode_snapshot(python, thread, which, attempt);
+            decode_snapshot(python, thread, is_known ? which : SIZE_MAX, attempt);
         }
     } else if (is_known) {
         /* Retrying until the innermost frame is stable would bias samples towards long functions.
@@ -466,12 +554,10 @@ enum ss_python_result ss_walk_complete(struct ss_python *python, struct ss_pytho
     for (; stack->retries <= MAX_RETRIES; stack->retries++) {
         struct attempt attempt;
         if (fetched != NULL) {
-            fetched->wanted_sizes = own->wanted_sizes;
             python->scratch = fetched;
         }
         bool is_there = fetched != NULL ? use_fetched(python, thread, &attempt, stack)
                                         : try_once(python, thread, &attempt, stack);
-        own->wanted_sizes = python->scratch->wanted_sizes;
         python->scratch = own;
         fetched = NULL;
         if (!is_there) {

@@ -97,11 +97,7 @@ static uint64_t climb(const struct search *search)
     }
     for (int step = 0; step < MAX_CLIMB; step++) {
         uint32_t bytes = ss_code_frame_bytes(&search->python->codes, caller.code);
-        if (bytes == 0) {
-            search->python->scratch->wanted_sizes = SS_WALK_LEARN_SIZES;
-            return 0;
-        }
-        if (!get_frame(search, caller.address + bytes, &callee) ||
+        if (bytes == 0 || !get_frame(search, caller.address + bytes, &callee) ||
             (callee.previous != caller.address && is_covered(search, callee.previous))) {
             return 0;
         }
@@ -199,26 +195,61 @@ static bool is_running_external(const struct search *search, uint64_t address)
     return true; /* unknown: the caller tries it */
 }
 
-static size_t put(uint64_t leaves[SS_WALK_MAX_LEAVES], size_t count, uint64_t leaf)
+static void put(struct ss_walk_leaves *leaves, uint64_t leaf)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (leaves[i] == leaf) {
-            return count;
+    for (size_t i = 0; i < leaves->count; i++) {
+        if (leaves->frames[i] == leaf) {
+            return;
         }
     }
-    if (count < SS_WALK_MAX_LEAVES) {
-        leaves[count++] = leaf;
+    if (leaves->count < SS_WALK_MAX_LEAVES) {
+        leaves->frames[leaves->count++] = leaf;
     }
-    return count;
 }
 
-size_t ss_walk_find_leaves(struct ss_python *python, const struct ss_python_walk *walk,
-                           const uint64_t pointers[2], uint64_t leaves[SS_WALK_MAX_LEAVES])
+static void put_known(struct ss_walk_leaves *leaves, uint64_t leaf)
+{
+    if (leaf != 0) {
+        put(leaves, leaf);
+    }
+}
+
+/* From the copy, once it is known that it has the top of the stack. */
+static void search_copy(const struct search *search, const uint64_t pointers[2], uint64_t pointer,
+                        struct ss_walk_leaves *leaves)
+{
+    struct ss_walk_frame running;
+    if (leaves->is_exact) {
+        leaves->highest = climb_living(search);
+    } else if (find_running(search, &running)) {
+        leaves->highest = running.address;
+    }
+    bool is_external = pointer != 0 && !ss_walk_in_current_chunk(search->walk, pointer);
+    if (is_external && is_running_external(search, pointer)) {
+        put(leaves, pointer);
+    }
+    if (leaves->is_exact) {
+        put_known(leaves, leaves->highest);
+        put(leaves, pointer);
+    } else if (leaves->highest != 0) {
+        put(leaves, climb_from_c(search, &running, pointer));
+        put(leaves, running.address);
+    } else {
+        put_known(leaves, climb(search));
+        put(leaves, skip_ended(search, pointer));
+    }
+    if (pointers[1] != UINT64_MAX) {
+        put(leaves, skip_ended(search, pointers[1]));
+    }
+}
+
+void ss_walk_find_leaves(struct ss_python *python, const struct ss_python_walk *walk,
+                         const uint64_t pointers[2], struct ss_walk_leaves *leaves)
 {
     struct search search = {.python = python, .walk = walk};
     const struct ss_walk_piece *copy = ss_walk_snapshot(python->scratch);
     uint64_t pointer = pointers[0] != UINT64_MAX ? pointers[0] : pointers[1];
-    size_t count = 0;
+    *leaves = (struct ss_walk_leaves){.is_exact = python->layout.frame_stackpointer != SS_ABSENT};
     if (copy != NULL) {
         search.bytes = copy->bytes;
         search.start = copy->start;
@@ -226,28 +257,14 @@ size_t ss_walk_find_leaves(struct ss_python *python, const struct ss_python_walk
     }
     bool is_above = ss_walk_in_current_chunk(walk, pointer) && !is_covered(&search, pointer) &&
                     pointer >= search.start;
-    struct ss_walk_frame running;
-    if (pointer == UINT64_MAX || (pointer == 0 && pointers[1] == 0)) {
-        return pointer == 0 ? put(leaves, 0, 0) : 0;
+    if (pointer == UINT64_MAX) {
+        return;
     }
-    if (is_above || copy == NULL) { /* the stack is higher than predicted */
-        return put(leaves, 0, pointer);
+    if (pointer == 0 && pointers[1] == 0) {
+        put(leaves, 0);
+    } else if (is_above || copy == NULL) { /* the stack is higher than predicted */
+        put(leaves, pointer);
+    } else if (pointer != 0 || pointers[1] != 0) {
+        search_copy(&search, pointers, pointer, leaves);
     }
-    bool is_external = pointer != 0 && !ss_walk_in_current_chunk(walk, pointer);
-    if (is_external && is_running_external(&search, pointer)) {
-        count = put(leaves, count, pointer);
-    }
-    if (python->layout.frame_stackpointer != SS_ABSENT) {
-        uint64_t leaf = climb_living(&search);
-        count = leaf != 0 ? put(leaves, count, leaf) : count;
-        count = put(leaves, count, pointer);
-    } else if (find_running(&search, &running)) {
-        count = put(leaves, count, climb_from_c(&search, &running, pointer));
-        count = put(leaves, count, running.address);
-    } else {
-        uint64_t leaf = climb(&search);
-        count = leaf != 0 ? put(leaves, count, leaf) : count;
-        count = put(leaves, count, skip_ended(&search, pointer));
-    }
-    return pointers[1] != UINT64_MAX ? put(leaves, count, skip_ended(&search, pointers[1])) : count;
 }

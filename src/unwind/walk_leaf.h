@@ -16,9 +16,17 @@
 
 enum { SS_WALK_MAX_LEAVES = 4 };
 
-/* Writes the addresses of candidate frames, likeliest first, 0 for "no frame"; returns the number.
- * `pointers`: the two pointers of the plan (ss_walk_plan.pointer); UINT64_MAX: none. */
-size_t ss_walk_find_leaves(struct ss_python *python, const struct ss_python_walk *walk,
-                           const uint64_t pointers[2], uint64_t leaves[SS_WALK_MAX_LEAVES]);
+struct ss_walk_leaves {
+    uint64_t frames[SS_WALK_MAX_LEAVES]; /* candidates, likeliest first; 0: no frame */
+    size_t count;
+    /* The highest frame of the copy that runs, or that waits for one outside it; 0 unknown. Not
+     * exact: one above it may wait, too. */
+    uint64_t highest;
+    bool is_exact;
+};
+
+/* `pointers`: the two pointers of the plan (ss_walk_plan.pointer); UINT64_MAX: none. */
+void ss_walk_find_leaves(struct ss_python *python, const struct ss_python_walk *walk,
+                         const uint64_t pointers[2], struct ss_walk_leaves *leaves);
 
 #endif

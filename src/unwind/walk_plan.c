@@ -162,7 +162,19 @@ static void join_externals(const struct ss_python *python, struct ss_python_walk
     walk->spans_known = true;
 }
 
-/* Adds the rest of the current chunk, the chunks before it, and the externals outside the top. */
+/* Adds the externals outside the top. */
+static void add_spans(const struct ss_python *python, const struct ss_python_walk *walk)
+{
+    struct ss_walk_scratch *scratch = python->scratch;
+    scratch->plan.spans = scratch->ranges.count;
+    for (size_t i = 0; i < walk->spans.count; i++) {
+        add_range(scratch, walk->spans.data[i].start,
+                  walk->spans.data[i].end - walk->spans.data[i].start);
+    }
+    scratch->plan.span_count = scratch->ranges.count - scratch->plan.spans;
+}
+
+/* Adds the rest of the current chunk, and the chunks before it. */
 static void add_below(const struct ss_python *python, const struct ss_python_walk *walk,
                       struct ss_walk_span top)
 {
@@ -176,10 +188,6 @@ static void add_below(const struct ss_python *python, const struct ss_python_wal
         if (start < end) {
             add_range(scratch, start, end - start);
         }
-    }
-    for (size_t i = 0; i < walk->spans.count; i++) {
-        add_range(scratch, walk->spans.data[i].start,
-                  walk->spans.data[i].end - walk->spans.data[i].start);
     }
     plan->below_count = scratch->ranges.count - plan->below;
 }
@@ -203,8 +211,8 @@ static void add_top(const struct ss_python *python, const struct ss_python_walk 
 }
 
 /* Reading a word delays the target's next write to it, so that samples would hit that write too
- * often. Every call and return writes the pointer: it is read only after the copy of the data
- * stack. */
+ * often. Every call and return writes the pointer, and frames outside the data stack are made anew
+ * with each call: they are read only after the copy of the data stack. */
 static void add_snapshot(const struct ss_python *python, const struct ss_python_thread *thread,
                          struct ss_walk_span top, size_t copies)
 {
@@ -220,6 +228,7 @@ static void add_snapshot(const struct ss_python *python, const struct ss_python_
         plan->pointer[1] = add_pointers(python, thread);
     }
     add_top(python, thread->walk, nothing);
+    add_spans(python, thread->walk);
     plan->window =
         python->layout.tstate_cframe != SS_ABSENT ? add_window(python, thread) : plan->pointer[0];
 }
@@ -258,7 +267,10 @@ void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_th
         plan->anchor = add_range(scratch, walk->anchor, (uint64_t)python->layout.frame_size);
     }
     add_below(python, walk, top);
-    if (plan->below_count == 0 && plan->anchor != SIZE_MAX) {
+    if (!ss_walk_has_snapshot(python)) {
+        add_spans(python, walk);
+    }
+    if (plan->below_count + plan->span_count == 0 && plan->anchor != SIZE_MAX) {
         scratch->ranges.count--; /* nothing to link to the top */
         plan->anchor = SIZE_MAX;
     }
@@ -314,6 +326,8 @@ void ss_walk_make_quiet_plan(const struct ss_python *python, const struct ss_pyt
         add_external(python, walk, i);
     }
     add_below(python, walk, (struct ss_walk_span){start, top.end});
+    add_spans(python, walk);
+    plan->span_count = 0; /* they are counted below */
     plan->below = below;
     plan->below_count = scratch->ranges.count - below;
 }
@@ -347,6 +361,16 @@ static const struct ss_memory_range *top_range(const struct ss_walk_scratch *scr
     return &scratch->ranges.data[scratch->plan.top[copy] + position];
 }
 
+static void add_pieces(struct ss_walk_scratch *scratch, size_t first, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct ss_memory_range *range = &scratch->ranges.data[first + i];
+        ss_vec_push(&scratch->pieces,
+                    (struct ss_walk_piece){range->address, range->address + range->got,
+                                           range->buffer, NULL, false});
+    }
+}
+
 void ss_walk_collect(struct ss_walk_scratch *scratch, size_t window)
 {
     const struct ss_walk_plan *plan = &scratch->plan;
@@ -367,12 +391,8 @@ void ss_walk_collect(struct ss_walk_scratch *scratch, size_t window)
         ss_vec_push(&scratch->pieces, (struct ss_walk_piece){behind->address, behind->address + got,
                                                              behind->buffer, ahead->buffer, false});
     }
-    for (size_t i = 0; i < plan->below_count; i++) {
-        const struct ss_memory_range *range = &scratch->ranges.data[plan->below + i];
-        ss_vec_push(&scratch->pieces,
-                    (struct ss_walk_piece){range->address, range->address + range->got,
-                                           range->buffer, NULL, false});
-    }
+    add_pieces(scratch, plan->below, plan->below_count);
+    add_pieces(scratch, plan->spans, plan->span_count);
 }
 
 const struct ss_walk_piece *ss_walk_snapshot(const struct ss_walk_scratch *scratch)
@@ -428,7 +448,7 @@ void ss_walk_note_frame(const struct ss_python_walk *walk, uint64_t address,
     }
 }
 
-static bool is_in_chunks(const struct ss_python_walk *walk, uint64_t address)
+bool ss_walk_is_in_chunks(const struct ss_python_walk *walk, uint64_t address)
 {
     for (size_t i = 0; i < walk->chunks.count; i++) {
         if (address >= walk->chunks.data[i].address && address < walk->chunks.data[i].used_end) {
@@ -482,7 +502,7 @@ static void learn_stack(struct ss_python *python, struct ss_python_walk *walk,
     uint64_t chunk = ss_word(window, python->layout.tstate_datastack_chunk - python->window_start);
     bool is_missing = walk->chunks.count == 0 || chunk != walk->chunks.data[0].address;
     for (size_t i = 0; i < scratch->missed.count && !is_missing; i++) {
-        is_missing = !is_in_chunks(walk, scratch->missed.data[i]);
+        is_missing = !ss_walk_is_in_chunks(walk, scratch->missed.data[i]);
     }
     if (is_missing) {
         update_chunks(python, walk, chunk);
@@ -521,13 +541,15 @@ static void learn_externals(struct ss_python *python, struct ss_python_walk *wal
     size_t chain_count = 0;
     if (is_same_chain(scratch, walk)) {
         for (size_t i = 0; i < scratch->chain.count; i++) {
+            walk->externals.data[i] = scratch->chain.data[i];
             walk->externals.data[i].last_walk = walk->number;
         }
         return;
     }
     for (size_t i = 0; i < scratch->chain.count; i++) {
         /* A frame outside all ranges may turn out to be in a chunk. */
-        if (scratch->missed.count == 0 || !is_in_chunks(walk, scratch->chain.data[i].address)) {
+        if (scratch->missed.count == 0 ||
+            !ss_walk_is_in_chunks(walk, scratch->chain.data[i].address)) {
             scratch->chain.data[chain_count] = scratch->chain.data[i];
             scratch->chain.data[chain_count++].last_walk = walk->number;
         }

@@ -19,7 +19,6 @@
 enum {
     SS_WALK_MAX_CFRAMES = 6,
     SS_WALK_MAX_COPIES = 4, /* of the top */
-    SS_WALK_LEARN_SIZES = 64,
 };
 
 struct ss_walk_chunk {
@@ -30,6 +29,7 @@ struct ss_walk_chunk {
  * or any frame up to 3.10. */
 struct ss_walk_external {
     uint64_t address;
+    uint64_t code, previous; /* as last seen in a chain; previous 0: unknown */
     uint32_t last_walk;
 };
 
@@ -63,7 +63,8 @@ struct ss_walk_piece {
 /* Indices into scratch->ranges; SIZE_MAX: none. */
 struct ss_walk_plan {
     size_t window, anchor, gil;
-    size_t below, below_count; /* data stack, then externals */
+    size_t below, below_count; /* of the data stack */
+    size_t spans, span_count;  /* externals outside the top */
     size_t top[SS_WALK_MAX_COPIES], top_count, top_externals;
     size_t stack; /* the single copy of the data stack's top, where one is enough */
     size_t pointer[SS_WALK_MAX_COPIES - 1], pointer_count;
@@ -82,8 +83,7 @@ struct ss_walk_scratch {
     struct ss_vec_of(uint64_t) missed;               /* frames outside all ranges */
     uint8_t *buffer;
     size_t buffer_bytes;
-    uint32_t wanted_sizes; /* number of walks left that record frame sizes */
-    uint32_t *reversed;    /* SS_PYTHON_MAX_DEPTH ids, innermost first */
+    uint32_t *reversed; /* SS_PYTHON_MAX_DEPTH ids, innermost first */
     bool shares_reversed;
 };
 
@@ -132,6 +132,7 @@ const struct ss_walk_piece *ss_walk_snapshot(const struct ss_walk_scratch *scrat
 
 void ss_walk_remember_cframe(struct ss_python_walk *walk, uint64_t cframe);
 bool ss_walk_in_current_chunk(const struct ss_python_walk *walk, uint64_t address);
+bool ss_walk_is_in_chunks(const struct ss_python_walk *walk, uint64_t address);
 /* Records one frame of a chain, innermost first. */
 void ss_walk_note_frame(const struct ss_python_walk *walk, uint64_t address,
                         struct ss_walk_observation *observation);

@@ -137,6 +137,8 @@ static inline void image_fill_code(struct image *image, uint64_t code, const cha
     image_put_word(image, code, layout->code_linetable, table);
     image_put(image, code, layout->code_firstlineno, (uint32_t)first_line, 4);
     image_put(image, code, layout->code_framesize, IMAGE_FRAME_BYTES / 8, 4);
+    image_put(image, code, layout->code_stacksize,
+              IMAGE_FRAME_BYTES / 8 - (uint64_t)layout->frame_locals / 8, 4);
     if (layout->code_bytecode != SS_ABSENT) {
         image_put_word(image, code, layout->var_size, 8);
     } else {

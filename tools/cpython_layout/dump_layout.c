@@ -212,9 +212,17 @@ static void put_code(void)
     OFFSET(code_filename, PyCodeObject, co_filename);
     OFFSET(code_name, PyCodeObject, co_name);
     OFFSET(code_firstlineno, PyCodeObject, co_firstlineno);
-#if PY_VERSION_HEX >= 0x030e0000
+#if PY_VERSION_HEX >= 0x030c0000
+    ABSENT(code_stacksize);
+    ABSENT(code_nlocalsplus);
     OFFSET(code_framesize, PyCodeObject, co_framesize);
+#elif PY_VERSION_HEX >= 0x030b0000
+    OFFSET(code_stacksize, PyCodeObject, co_stacksize);
+    OFFSET(code_nlocalsplus, PyCodeObject, co_nlocalsplus);
+    ABSENT(code_framesize);
 #else
+    ABSENT(code_stacksize);
+    ABSENT(code_nlocalsplus);
     ABSENT(code_framesize);
 #endif
 #if PY_VERSION_HEX < 0x030a0000

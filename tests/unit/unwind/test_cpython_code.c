@@ -399,20 +399,40 @@ static void instructions_that_return_are_known(void **state)
     end(&fixture);
 }
 
-static void sizes_of_frames_are_kept_if_they_can_be(void **state)
+static void frames_are_as_large_as_their_code_says(void **state)
 {
     (void)state;
-    struct fixture fixture;
-    begin(&fixture, 0x030c);
-    uint64_t code = image_code(&fixture.image, "f", 40);
-    ss_code_note_frame_bytes(&fixture.cache, code, 64); /* not known yet */
-    frame_at(&fixture, code, 0);
-    assert_int_equal(ss_code_frame_bytes(&fixture.cache, code), 0);
-    ss_code_note_frame_bytes(&fixture.cache, code, MAX_FRAME_BYTES);
-    ss_code_note_frame_bytes(&fixture.cache, code, MAX_FRAME_BYTES + 1);
-    assert_int_equal(ss_code_frame_bytes(&fixture.cache, code), MAX_FRAME_BYTES);
-    assert_int_equal(ss_code_frame_bytes(&fixture.cache, code + 8), 0);
-    end(&fixture);
+    for (int v = 0; v < VERSIONS; v++) {
+        struct fixture fixture;
+        begin(&fixture, versions[v]);
+        const struct ss_cpython_layout *layout = fixture.image.layout;
+        uint64_t code = image_code(&fixture.image, "f", 40);
+        image_put(&fixture.image, code, layout->code_nlocalsplus, 3, 4);
+        assert_int_equal(ss_code_frame_bytes(&fixture.cache, code), 0); /* not loaded yet */
+        frame_at(&fixture, code, 0);
+        assert_int_equal(ss_code_frame_bytes(&fixture.cache, code), versions[v] < 0x030b ? 0
+                                                                    : versions[v] == 0x030b
+                                                                        ? IMAGE_FRAME_BYTES + 3 * 8
+                                                                        : IMAGE_FRAME_BYTES);
+        assert_int_equal(ss_code_frame_bytes(&fixture.cache, code + 8), 0);
+        end(&fixture);
+    }
+}
+
+static void a_size_that_no_frame_has_is_unknown(void **state)
+{
+    (void)state;
+    static const int32_t words[] = {-1, 0, MAX_FRAME_BYTES / 8, MAX_FRAME_BYTES / 8 + 1};
+    for (int i = 0; i < 4; i++) {
+        struct fixture fixture;
+        begin(&fixture, 0x030c);
+        uint64_t code = image_code(&fixture.image, "f", 40);
+        image_put(&fixture.image, code, fixture.image.layout->code_framesize, (uint32_t)words[i],
+                  4);
+        frame_at(&fixture, code, 0);
+        assert_int_equal(ss_code_frame_bytes(&fixture.cache, code), i == 2 ? MAX_FRAME_BYTES : 0);
+        end(&fixture);
+    }
 }
 
 /* Free-threaded 3.14: each thread may run a copy of the bytecode. */
@@ -481,7 +501,8 @@ int main(void)
         cmocka_unit_test(a_doubtful_instruction_finds_new_code_at_once),
         cmocka_unit_test(doubts_are_checked_more_and_more_rarely),
         cmocka_unit_test(instructions_that_return_are_known),
-        cmocka_unit_test(sizes_of_frames_are_kept_if_they_can_be),
+        cmocka_unit_test(frames_are_as_large_as_their_code_says),
+        cmocka_unit_test(a_size_that_no_frame_has_is_unknown),
         cmocka_unit_test(instructions_in_copies_are_found),
         cmocka_unit_test(a_mark_is_one_frame_without_a_place),
     };

@@ -190,6 +190,7 @@ static uint64_t add_generator(struct image *image)
     uint64_t code = image_code(image, "generator", 5000);
     uint64_t frame = image_alloc(image, 256);
     image_fill_frame(image, frame, code, image->frames[DEPTH - 1], 0);
+    image_put(image, frame, image->layout->frame_owner, 1, 1);
     image_set_leaf(image, frame);
     return frame;
 }
