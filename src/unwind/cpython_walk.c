@@ -207,22 +207,27 @@ static bool read_outside(struct ss_python *python, const struct ss_python_walk *
         is_whole(python, frame)) {
         return true;
     }
-    return read_unpredicted(python, frame) &&
-           (is_whole(python, frame) || (frame->owner == OWNED_BY_GENERATOR &&
-                                        recall_caller(walk, frame) && is_whole(python, frame)));
+    /* Read now, a generator may be another one at the same address. */
+    bool is_there = read_unpredicted(python, frame);
+    attempt->was_mispredicted |= !ss_walk_is_shim(python, frame);
+    return is_there && is_whole(python, frame);
 }
 
 /* Whether a frame of the data stack is the one that the frames outside must lead to: right below
  * the frame that they came from or, if one of them is the innermost, the highest that has not
  * ended. */
-static bool is_expected(const struct ss_python *python, const struct ss_walk_frame *frame,
+static bool is_expected(struct ss_python *python, const struct ss_walk_frame *frame,
                         const struct ss_walk_leaves *leaves, const struct attempt *attempt)
 {
     if (attempt->upper != 0) {
         return frame->address + ss_code_frame_bytes(&python->codes, frame->code) == attempt->upper;
     }
-    return leaves->highest == 0 || frame->address == leaves->highest ||
-           (!leaves->is_exact && frame->address > leaves->highest);
+    if (leaves->is_exact || frame->address == leaves->highest) {
+        return leaves->highest == 0 || frame->address == leaves->highest;
+    }
+    bool has_ended =
+        !frame->is_running && ss_code_is_return(&python->codes, frame->code, frame->instruction);
+    return frame->address > leaves->highest && !has_ended;
 }
 
 /* Whether the thread's first frame lies at the start of its data stack: of the first chunk CPython
@@ -370,6 +375,16 @@ static void try_leaf(struct ss_python *python, const struct ss_python_thread *th
     follow_chain(python, thread->walk, &finder, leaf, leaves, attempt);
 }
 
+/* true: the thread runs a frame outside the data stack, as of a generator, that the plan did not
+ * cover. Its caller would be taken for the innermost one: the next plan covers the frame. */
+static bool is_only_unpredicted(const struct ss_python_walk *walk, const uint64_t pointers[2],
+                                uint64_t leaf, const struct attempt *attempt)
+{
+    return leaf == pointers[0] && leaf == pointers[1] && leaf != 0 &&
+           !ss_walk_in_current_chunk(walk, leaf) && attempt->reached_base && !attempt->is_torn &&
+           attempt->was_mispredicted;
+}
+
 /* The pointer to the innermost frame, in a _PyCFrame that was not predicted; UINT64_MAX: unknown.
  */
 static uint64_t read_pointer(const struct ss_python *python, const struct ss_python_thread *thread)
@@ -404,7 +419,8 @@ static void decode_snapshot(struct ss_python *python, const struct ss_python_thr
         for (int behind = 0; behind < 2 && (behind == 0 || attempt->has_choice); behind++) {
             *attempt = (struct attempt){.is_tolerant = true, .prefers_behind = behind == 1};
             try_leaf(python, thread, leaves.frames[i], &leaves, attempt);
-            if (is_verified(attempt)) {
+            if (is_verified(attempt) ||
+                is_only_unpredicted(thread->walk, pointers, leaves.frames[i], attempt)) {
                 return;
             }
         }
