@@ -21,13 +21,11 @@
 
 #include "unwind/walk_frame.h"
 #include "unwind/walk_leaf.h"
+#include "unwind/walk_outside.h"
 #include "unwind/walk_plan.h"
 
 enum {
     MAX_RETRIES = 12,
-    MAX_FRAME_BYTES = 512,
-    OWNED_BY_THREAD = 0, /* owners of frames, from 3.11 on; always 0 before */
-    OWNED_BY_GENERATOR = 1,
 };
 
 /* --- fetched bytes --- */
@@ -82,28 +80,11 @@ struct attempt {
     bool is_torn;          /* a frame changed during the read */
     bool was_mispredicted; /* a frame was not where it was predicted */
     /* With a single copy of the data stack: */
-    bool prefers_behind;  /* of two copies of a frame outside it, the later one */
-    bool has_choice;      /* such copies differ */
+    struct ss_walk_outside outside;
     bool is_from_outside; /* the last frame was outside */
     uint64_t upper;       /* the last frame in the current chunk; 0: none */
     struct ss_walk_observation observation;
 };
-
-/* Reads a frame that no range covers, so that the next plan includes it. */
-static bool read_unpredicted(struct ss_python *python, struct ss_walk_frame *frame)
-{
-    uint8_t bytes[MAX_FRAME_BYTES];
-    struct ss_walk_scratch *scratch = python->scratch;
-    if ((frame->address & 7) != 0 || scratch->missed.count >= SS_PYTHON_MAX_DEPTH ||
-        !ss_memory_read(python->reader, frame->address, bytes, (size_t)python->layout.frame_size)) {
-        return false;
-    }
-    ss_walk_decode(&python->layout, bytes, frame);
-    if (frame->owner == OWNED_BY_THREAD) {
-        ss_vec_push(&scratch->missed, frame->address);
-    }
-    return true;
-}
 
 /* Where the n-th frame, innermost first, is kept: the first SS_PYTHON_INNERMOST, and a ring of the
  * last. */
@@ -157,60 +138,6 @@ static bool is_cut_off(const struct ss_python *python, const struct ss_walk_fram
 {
     return python->layout.version >= 0x030c && outermost->address != 0 &&
            !ss_walk_is_shim(python, outermost);
-}
-
-/* --- frames outside the data stack, beside a single copy of it --- */
-
-/* An entry from C, or a generator that runs or waits for what it called: one that is suspended has
- * no caller. */
-static bool is_whole(struct ss_python *python, const struct ss_walk_frame *frame)
-{
-    return ss_walk_is_shim(python, frame) ||
-           (frame->owner == OWNED_BY_GENERATOR && frame->previous != 0 &&
-            ss_code_frame(&python->codes, frame->code, frame->instruction) != SS_FRAME_NONE);
-}
-
-/* A generator that was resumed from the same place as when it was last seen, and that is suspended
- * by now. */
-static bool recall_caller(const struct ss_python_walk *walk, struct ss_walk_frame *frame)
-{
-    for (size_t i = 0; i < walk->externals.count; i++) {
-        const struct ss_walk_external *seen = &walk->externals.data[i];
-        if (seen->address == frame->address && seen->code == frame->code) {
-            frame->previous = seen->previous;
-            return seen->previous != 0;
-        }
-    }
-    return false;
-}
-
-/* Finds the frame in what was read after the data stack, or reads it now; false: it was no frame at
- * any of these times. The frame of the data stack that it called shows that it was one before. */
-static bool read_outside(struct ss_python *python, const struct ss_python_walk *walk,
-                         const struct ss_walk_piece *piece, struct ss_walk_frame *frame,
-                         struct attempt *attempt)
-{
-    size_t offset = piece != NULL ? (size_t)(frame->address - piece->start) : 0;
-    const uint8_t *copies[2] = {NULL, NULL};
-    if (piece != NULL) {
-        copies[0] = piece->ahead != NULL ? piece->ahead + offset : piece->bytes + offset;
-        copies[1] = piece->bytes + offset;
-        attempt->has_choice |= memcmp(copies[0], copies[1], (size_t)python->layout.frame_size) != 0;
-    }
-    for (int i = 0; i < 2 && piece != NULL; i++) {
-        ss_walk_decode(&python->layout, copies[i ^ (int)attempt->prefers_behind], frame);
-        if (is_whole(python, frame)) {
-            return true;
-        }
-    }
-    if (piece != NULL && frame->owner == OWNED_BY_GENERATOR && recall_caller(walk, frame) &&
-        is_whole(python, frame)) {
-        return true;
-    }
-    /* Read now, a generator may be another one at the same address. */
-    bool is_there = read_unpredicted(python, frame);
-    attempt->was_mispredicted |= !ss_walk_is_shim(python, frame);
-    return is_there && is_whole(python, frame);
 }
 
 /* Whether a frame of the data stack is the one that the frames outside must lead to: right below
@@ -270,9 +197,9 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
         cycle_mark = (step & (step - 1)) == 0 ? frame.address : cycle_mark;
         /* After a frame that changed, the chain may lead anywhere. */
         if (is_cycle || steps_left-- == 0 ||
-            (is_outside
-                 ? !read_outside(python, walk, piece, &frame, attempt)
-                 : piece == NULL && (attempt->is_torn || !read_unpredicted(python, &frame)))) {
+            (is_outside ? !ss_walk_read_outside(python, walk, piece, &frame, &attempt->outside)
+                        : piece == NULL &&
+                              (attempt->is_torn || !ss_walk_read_unpredicted(python, &frame)))) {
             attempt->was_mispredicted = true;
             return;
         }
@@ -301,6 +228,7 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
         if (frame.address == walk->anchor && anchor != NULL && anchor->got == anchor->length) {
             is_anchored = is_same(python, &frame, anchor->buffer, false);
         }
+        attempt->was_mispredicted |= attempt->outside.is_unpredicted;
         attempt->was_mispredicted |=
             (piece == NULL || (!in_top && !is_anchored)) && !trusts_frame_state && !is_outside;
         if (!in_chunk) {
@@ -416,8 +344,9 @@ static void decode_snapshot(struct ss_python *python, const struct ss_python_thr
     struct ss_walk_leaves leaves;
     ss_walk_find_leaves(python, thread->walk, pointers, &leaves);
     for (size_t i = 0; i < leaves.count; i++) {
-        for (int behind = 0; behind < 2 && (behind == 0 || attempt->has_choice); behind++) {
-            *attempt = (struct attempt){.is_tolerant = true, .prefers_behind = behind == 1};
+        for (int behind = 0; behind < 2 && (behind == 0 || attempt->outside.has_choice); behind++) {
+            *attempt =
+                (struct attempt){.is_tolerant = true, .outside = {.prefers_behind = behind == 1}};
             try_leaf(python, thread, leaves.frames[i], &leaves, attempt);
             if (is_verified(attempt) ||
                 is_only_unpredicted(thread->walk, pointers, leaves.frames[i], attempt)) {

@@ -131,7 +131,7 @@ static uint64_t climb_from_c(const struct search *search, const struct ss_walk_f
  * called, or one that C code or a generator called, whose caller lies outside the copy. */
 enum above { NO_FRAME, CALLED, CALLED_ELSEWHERE };
 
-static enum above look_above(const struct search *search, uint64_t caller, uint64_t address)
+static enum above judge_above(const struct search *search, uint64_t caller, uint64_t address)
 {
     const struct ss_cpython_layout *layout = &search->python->layout;
     const uint8_t *bytes = search->bytes + (address - search->start);
@@ -160,7 +160,7 @@ static uint64_t climb_living(const struct search *search)
         if (address == caller.address || !is_covered(search, address)) {
             return 0;
         }
-        enum above above = look_above(search, caller.address, address);
+        enum above above = judge_above(search, caller.address, address);
         bool is_frame = above != NO_FRAME && get_frame(search, address, &callee);
         if (!is_frame && above == CALLED) {
             return 0;
