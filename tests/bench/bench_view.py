@@ -16,7 +16,7 @@ import time
 
 STEPSCOPE = pathlib.Path(os.environ["STEPSCOPE"]).resolve()
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path[:0] = [str(HERE.parent / "e2e"), str(HERE.parent)]
 from viewing import viewing  # noqa: E402
 
 RANKS = int(os.environ.get("BENCH_RANKS", "64"))
