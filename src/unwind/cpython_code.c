@@ -18,6 +18,7 @@ enum {
     CHECK_BATCH = 64,
     UNIT_BYTES = 2,
     MAX_FRAME_BYTES = 1 << 20,
+    GENERATOR_FLAGS = 0x20 | 0x80 | 0x200, /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 };
 
 void ss_code_cache_init(struct ss_code_cache *cache, struct ss_memory_reader *reader,
@@ -277,6 +278,7 @@ static struct ss_code *load_code(struct ss_code_cache *cache, uint64_t address)
     ss_fingerprint_of_code(cache->layout, bytes, &code.fingerprint);
     code.first_line = (int32_t)code.fingerprint.first_line;
     code.frame_bytes = frame_bytes_of(cache->layout, bytes);
+    code.is_generator = (int_at(bytes, cache->layout->code_flags) & GENERATOR_FLAGS) != 0;
     if (!read_text(cache, code.fingerprint.name, MAX_NAME_CHARS, &code.name) ||
         !read_text(cache, code.fingerprint.filename, MAX_FILE_CHARS, &code.file) ||
         !ss_fingerprint_read_texts(cache->reader, cache->layout, &code.fingerprint) ||
@@ -536,6 +538,12 @@ uint32_t ss_code_frame_bytes(const struct ss_code_cache *cache, uint64_t code)
 {
     const struct ss_code *known = find_code(cache, code);
     return known != NULL ? known->frame_bytes : 0;
+}
+
+bool ss_code_is_generator(const struct ss_code_cache *cache, uint64_t code)
+{
+    const struct ss_code *known = find_code(cache, code);
+    return known != NULL && known->is_generator;
 }
 
 size_t ss_code_cache_bytes(const struct ss_code_cache *cache)

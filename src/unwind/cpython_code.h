@@ -37,6 +37,7 @@ struct ss_code {
     uint32_t round;       /* of the last ss_code_cache_check_frames with it */
     uint32_t doubts;      /* number of instructions outside the bytecode */
     uint32_t frame_bytes; /* of its frames on the data stack; 0 unknown */
+    bool is_generator;    /* or a coroutine; known up to 3.10 */
     struct ss_line_entry *lines;
     uint32_t line_count;
 };
@@ -117,6 +118,8 @@ bool ss_code_is_return(struct ss_code_cache *cache, uint64_t code, uint64_t inst
 /* How large a frame of this code is on the data stack: the frame that it calls follows it. 0:
  * unknown, and up to 3.10. */
 uint32_t ss_code_frame_bytes(const struct ss_code_cache *cache, uint64_t code);
+/* Whether its frames belong to generators or coroutines; false from 3.11 on. */
+bool ss_code_is_generator(const struct ss_code_cache *cache, uint64_t code);
 
 /* Re-reads the fingerprints of up to `maximum` code objects and drops changed ones. Returns the
  * number dropped. */

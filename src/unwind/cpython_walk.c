@@ -132,12 +132,14 @@ static bool is_half_pushed(const struct ss_python *python, const struct ss_walk_
            !frame->is_running && !ss_walk_is_shim(python, frame);
 }
 
-/* From 3.12 on the outermost frame of a thread is one that C made. A generator that yields has no
- * caller any more: the pointer to it was read just before. */
+/* A generator that yields has no caller any more: the pointer to it was read just before. Up
+ * to 3.10 the code says that it is one; from 3.12 on the outermost frame of a thread is one that C
+ * made. */
 static bool is_cut_off(const struct ss_python *python, const struct ss_walk_frame *outermost)
 {
-    return python->layout.version >= 0x030c && outermost->address != 0 &&
-           !ss_walk_is_shim(python, outermost);
+    return outermost->address != 0 &&
+           (python->layout.version < 0x030c ? ss_code_is_generator(&python->codes, outermost->code)
+                                            : !ss_walk_is_shim(python, outermost));
 }
 
 /* Whether a frame of the data stack is the one that the frames outside must lead to: right below

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A process whose memory is wrong, or becomes wrong while it is read. First byte: which version's
- * layout (3.13 publishes its own, which may be wrong too). Then patches of 12 bytes: from which
- * range on it holds (2 bytes), where (2, in words), and the new word (8). Small words are taken as
- * addresses within the process, so that pointers lead to other things more often than into nothing;
- * but not among the published offsets.
+ * layout (from 3.13 on published, which may be wrong too), and whether it has a generator. Then
+ * patches of 12 bytes: from which range on it holds (2 bytes), where (2, in words), and the new
+ * word (8). Small words are taken as addresses within the process, so that pointers lead to other
+ * things more often than into nothing; but not among the published offsets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,6 @@
 /* Small, so that building it costs little and made-up pointers lead to something more often. */
 #define IMAGE_BYTES (1 << 16)
 #include "../fakes/cpython_image.h"
-#include "../fakes/cpython_published.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -113,14 +112,23 @@ static void use_image(struct image *image)
     ss_python_close(use.python);
 }
 
-/* Returns how many bytes it filled, as far as the first list. */
-static size_t publish(struct image *image)
+/* A generator that the last function resumed, through C from 3.12 on, and that called another one.
+ */
+static void add_generator(struct image *image)
 {
-    uint64_t words[PUBLISHED_WORDS];
-    published_fill_3_13(words);
-    size_t length = (size_t)image->layout->runtime_interpreters_head;
-    memcpy(image_at(image, image->runtime), words, length);
-    return length;
+    const struct ss_cpython_layout *layout = image->layout;
+    uint64_t resumed = image->frames[image->frame_count - 1];
+    uint64_t generator = image_alloc(image, (uint64_t)layout->frame_size + 16);
+    uint64_t entry = image_alloc(image, (uint64_t)layout->frame_size + 16);
+    bool has_entry = layout->version >= 0x030c;
+    image_put(image, entry, layout->frame_owner, 3, 1);
+    image_put_word(image, entry, layout->frame_previous, resumed);
+    image_fill_frame(image, generator, image_code(image, "generator", 90),
+                     has_entry ? entry : resumed, 3);
+    image_put(image, generator, layout->frame_owner, 1, 1);
+    uint64_t called = image_push(image, image_code(image, "called", 95), 3);
+    image_put_word(image, called, layout->frame_previous, generator);
+    image_set_running(image, called, true);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -133,16 +141,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* Walks and self-checks are tried again for long. Most processes end before that is over: what
      * the later tries see differs little, and a thousand inputs are worth more than one. */
     bool is_long_lived = data[0] >= 250;
-    uint16_t version = (uint16_t)(0x0308 + data[0] % 6);
+    uint16_t version = (uint16_t)(0x0308 + data[0] % 8);
     bool is_debug = data[0] >= 128 && !is_long_lived && version < 0x030d;
     image_build(&image, ss_cpython_layout_get(version, is_debug, false), memory);
     for (int i = 0; i < FRAMES; i++) {
         image_push(&image, image_code(&image, i % 2 == 0 ? "even" : "odd", i + 1), 3);
     }
-    struct patches patches = {.data = data + 1,
-                              .count = (size - 1) / PATCH_BYTES,
-                              .published_bytes = version >= 0x030d ? publish(&image) : 0,
-                              .life = is_long_lived ? UINT64_MAX : LIFE_RANGES};
+    if (version >= 0x030b && data[0] % 16 >= 8) {
+        add_generator(&image);
+    }
+    image_publish(&image);
+    struct patches patches = {
+        .data = data + 1,
+        .count = (size - 1) / PATCH_BYTES,
+        .published_bytes = version >= 0x030d ? (size_t)image.layout->runtime_interpreters_head : 0,
+        .life = is_long_lived ? UINT64_MAX : LIFE_RANGES};
     image.context = &patches;
     image.on_range = apply;
     use_image(&image);

@@ -212,6 +212,11 @@ static void put_code(void)
     OFFSET(code_filename, PyCodeObject, co_filename);
     OFFSET(code_name, PyCodeObject, co_name);
     OFFSET(code_firstlineno, PyCodeObject, co_firstlineno);
+#if PY_VERSION_HEX >= 0x030b0000
+    ABSENT(code_flags);
+#else
+    OFFSET(code_flags, PyCodeObject, co_flags);
+#endif
 #if PY_VERSION_HEX >= 0x030c0000
     ABSENT(code_stacksize);
     ABSENT(code_nlocalsplus);
