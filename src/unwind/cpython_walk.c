@@ -447,10 +447,10 @@ static bool use_fetched(struct ss_python *python, struct ss_python_thread *threa
         }
     } else if (is_known) {
         /* Retrying until the innermost frame is stable would bias samples towards long functions.
-         * Scattered frames get one strict attempt first: tolerant decoding verifies less there. */
+         * Scattered frames are decoded strictly first: tolerant decoding verifies less there. */
         bool is_tolerant = ss_walk_has_datastack(python);
         decode(python, thread, which, is_tolerant, attempt);
-        if (!is_verified(attempt) && !is_tolerant && stack->retries > 0) {
+        if (!is_verified(attempt) && !is_tolerant) {
             decode(python, thread, which, true, attempt);
         }
     }
