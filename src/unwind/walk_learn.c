@@ -66,31 +66,48 @@ bool ss_walk_is_in_chunks(const struct ss_python_walk *walk, uint64_t address)
     return false;
 }
 
-/* Walks the list of chunks: their addresses and used sizes. */
-static void update_chunks(struct ss_python *python, struct ss_python_walk *walk, uint64_t newest)
+/* Reads the header of a chunk: *previous, and where its frames end. false: no chunk. */
+static bool read_chunk(const struct ss_python *python, uint64_t address, bool is_newest,
+                       struct ss_walk_chunk *chunk, uint64_t *previous)
 {
     const struct ss_cpython_layout *layout = &python->layout;
+    uint8_t header[24]; /* previous, size in bytes, top in words */
+    if (!ss_memory_read(python->reader, address, header, sizeof header)) {
+        return false;
+    }
+    uint64_t size = ss_word(header, layout->chunk_size);
+    uint64_t top = ss_word(header, layout->chunk_size + 8);
+    if (size < (uint64_t)layout->chunk_data || size > MAX_CHUNK_BYTES) {
+        return false;
+    }
+    /* CPython writes `top` when it starts a newer chunk: the newest chunk has none yet. */
+    uint64_t used = size;
+    if (!is_newest && top < size / 8) {
+        used = (uint64_t)layout->chunk_data + top * 8;
+        used = used < size ? used : size;
+    }
+    *chunk = (struct ss_walk_chunk){address, address + used};
+    *previous = ss_word(header, layout->chunk_previous);
+    return true;
+}
+
+/* Walks the list of chunks: their addresses and used sizes. The first frame of a chunk links it to
+ * the one before, which cannot change as long as that frame is there. */
+static void update_chunks(struct ss_python *python, struct ss_python_walk *walk, uint64_t newest)
+{
     ss_vec_clear(&walk->chunks);
     for (uint64_t address = newest; address != 0 && walk->chunks.count < MAX_CHUNKS;) {
-        uint8_t header[24]; /* previous, size in bytes, top in words */
-        if (!ss_memory_read(python->reader, address, header, sizeof header)) {
+        struct ss_walk_chunk chunk;
+        if (!read_chunk(python, address, walk->chunks.count == 0, &chunk, &address)) {
             break;
         }
-        uint64_t size = ss_word(header, layout->chunk_size);
-        uint64_t top = ss_word(header, layout->chunk_size + 8);
-        if (size < (uint64_t)layout->chunk_data || size > MAX_CHUNK_BYTES) {
-            break;
-        }
-        /* CPython writes `top` when it starts a newer chunk: the newest chunk has none yet. */
-        uint64_t used = size;
-        if (walk->chunks.count > 0 && top < size / 8) {
-            used = (uint64_t)layout->chunk_data + top * 8;
-            used = used < size ? used : size;
-        }
-        ss_vec_push(&walk->chunks, (struct ss_walk_chunk){address, address + used});
-        address = ss_word(header, layout->chunk_previous);
+        ss_vec_push(&walk->chunks, chunk);
     }
-    walk->high_water = walk->next_high_water = walk->anchor = walk->top_start = 0;
+    walk->anchor = walk->chunks.count > 1
+                       ? walk->chunks.data[0].address + (uint64_t)python->layout.chunk_data
+                       : 0;
+    walk->high_water = walk->next_high_water = 0;
+    walk->top_start = walk->anchor;
     walk->top_externals = 0;
     walk->spans_known = false;
 }

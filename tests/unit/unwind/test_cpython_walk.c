@@ -339,6 +339,47 @@ static void from_3_14_on_a_frame_of_unknown_code_is_no_end(void **state)
     }
 }
 
+/* A deep recursion goes to and fro between the chunks of its data stack. */
+static void a_new_chunk_costs_one_more_read(void **state)
+{
+    (void)state;
+    for (int v = 3; v < VERSIONS; v++) {
+        struct fixture fixture;
+        struct ss_python_stack stack;
+        begin(&fixture, versions[v]);
+        struct image *image = &fixture.image;
+        const struct ss_cpython_layout *layout = image->layout;
+        walk_to(&fixture, DEPTH, "f11", 1102);
+        uint64_t chunk = image_alloc(image, IMAGE_CHUNK_BYTES);
+        uint64_t frame = chunk + (uint64_t)layout->chunk_data;
+        image_put_word(image, chunk, layout->chunk_previous, image->chunk);
+        image_put_word(image, chunk, layout->chunk_size, IMAGE_CHUNK_BYTES);
+        image_put_word(image, image->chunk, layout->chunk_size + 8, DEPTH * IMAGE_FRAME_BYTES / 8);
+        image_put_word(image, image->tstate, layout->tstate_datastack_chunk, chunk);
+        image_fill_frame(image, frame, image_code(image, "above", 7000), image->frames[DEPTH - 1],
+                         0);
+        image_set_running(image, frame, true);
+        image_set_leaf(image, frame);
+        walk_to(&fixture, DEPTH + 1, "above", 7000);
+        assert_int_equal(ss_python_walk_thread(fixture.python, fixture.thread, &stack),
+                         SS_PYTHON_OK);
+        assert_int_equal(stack.retries, 0);
+        image_put_word(image, image->tstate, layout->tstate_datastack_chunk, image->chunk);
+        image_set_leaf(image, image->frames[DEPTH - 1]); /* it returns: the chunk is freed */
+        assert_int_equal(ss_python_walk_thread(fixture.python, fixture.thread, &stack),
+                         SS_PYTHON_OK);
+        assert_int_equal(stack.depth, DEPTH);
+        assert_int_equal(stack.retries, 1);
+        image_put_word(image, image->tstate, layout->tstate_datastack_chunk, chunk);
+        image_set_leaf(image, frame); /* and is there again */
+        assert_int_equal(ss_python_walk_thread(fixture.python, fixture.thread, &stack),
+                         SS_PYTHON_OK);
+        assert_int_equal(stack.depth, DEPTH + 1);
+        assert_int_equal(stack.retries, 1);
+        end(&fixture);
+    }
+}
+
 static void what_c_called_is_found_above_what_runs(void **state)
 {
     (void)state;
@@ -621,6 +662,7 @@ int main(void)
         cmocka_unit_test(a_frame_that_ends_is_left_as_its_version_does),
         cmocka_unit_test(from_3_14_on_the_copy_names_the_innermost_frame),
         cmocka_unit_test(from_3_14_on_a_frame_of_unknown_code_is_no_end),
+        cmocka_unit_test(a_new_chunk_costs_one_more_read),
         cmocka_unit_test(what_c_called_is_found_above_what_runs),
         cmocka_unit_test(a_generator_without_a_caller_is_no_thread),
         cmocka_unit_test(a_circle_of_frames_ends),
