@@ -649,6 +649,17 @@ def check_links(files, exists):
                 yield f"{path}: {link}: no such heading"
 
 
+NAMED_FILE = re.compile(r"(?<![\w/])((?:[\w.-]+/)+\w+\.(?:c|h|def|py|inc|js))\b")
+
+
+def check_named_files(path, text, tracked):
+    """Files that a page names, by the end of their path; X and cmd_x stand for any."""
+    ends = {"/".join(parts[i:]) for parts in (one.split("/") for one in tracked) for i in range(len(parts))}
+    for name in sorted(set(NAMED_FILE.findall(text))):
+        if not re.search(r"X|_x\.", name) and name not in ends:
+            yield f"{path}: {name} does not exist"
+
+
 def status_rows(text):
     return re.findall(r'^SS_STATUS\((\w+), (\d+), "([^"]+)"\)', text, re.M)
 

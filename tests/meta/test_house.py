@@ -135,6 +135,9 @@ class House(unittest.TestCase):
         folders = {str(parent) for path in TRACKED for parent in pathlib.PurePath(path).parents}
         self.none(rules.check_links(PAGES, (set(TRACKED) | folders).__contains__))
 
+    def test_files_that_the_architecture_names_are_there(self):
+        self.none(rules.check_named_files("ARCHITECTURE.md", PAGES["ARCHITECTURE.md"], TRACKED))
+
     def test_no_folder_for_leftovers(self):
         parts = {part for path in TRACKED for part in pathlib.PurePath(path).parts[:-1]}
         self.assertFalse(parts & {"utils", "util", "misc", "helpers", "common_utils"})

@@ -258,6 +258,12 @@ class Rules(unittest.TestCase):
         files["docs/a.md"] = "[x](c.md) [y](b.md#shallow)"
         self.assertEqual(2, len(self.complaints(rules.check_links, files, files.__contains__)))
 
+    def test_named_files(self):
+        text = "`base/a.c` and src/base/a.c, then base/b.h; base/X.c and tests/test_x.py are examples"
+        self.assertEqual([], list(rules.check_named_files("A.md", text, ["src/base/a.c", "src/base/b.h"])))
+        self.assertEqual(["A.md: base/b.h does not exist"],
+                         list(rules.check_named_files("A.md", text, ["src/base/a.c"])))
+
     def test_output(self):
         good = 'int f(void) {\n/* stdout */ fprintf(out, "%s\\n", "stderr");\nwrite(fd, p, 2); }'
         self.assertEqual([], self.complaints(rules.check_output, {"src/cli/a.c": good}))
