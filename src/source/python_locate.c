@@ -281,10 +281,11 @@ static enum candidate classify(const struct ss_maps *maps, size_t index, uint64_
     if (strncmp(base_name(map->path), "libpython", 9) == 0) {
         return LIBPYTHON;
     }
-    if (exe_inode != 0 && map->inode == exe_inode) {
+    const char *name = base_name(map->path);
+    /* Started by another program, a loader or an emulator, an interpreter is not the executable. */
+    if ((exe_inode != 0 && map->inode == exe_inode) || strncmp(name, "python", 6) == 0) {
         return EXECUTABLE;
     }
-    const char *name = base_name(map->path);
     /* A replaced file may be renamed before it is deleted. */
     return strstr(name, ".so") != NULL || map->is_deleted ? OTHER_FILE : NOT_A_CANDIDATE;
 }

@@ -49,6 +49,16 @@ def _rows(table):
     return table["tables"][0]["rows"]
 
 
+def test_an_interpreter_that_a_loader_started(stepscope, tmp_path):
+    """The executable is the loader; the interpreter is one of the mapped files, and no library."""
+    loader, python = pathlib.Path("/lib64/ld-linux-x86-64.so.2"), pathlib.Path("/usr/bin/python3")
+    if not loader.exists() or not python.exists():
+        pytest.skip(f"no {loader}, or no {python}")
+    out = tmp_path / "t.pftrace"
+    stepscope("record", "-r", "200", "-o", out, "--", loader, python.resolve(), WORKLOADS / "spin.py", "--seconds", "0.7")
+    assert "hot" in stepscope("report", "--by", "function", out).stdout
+
+
 def test_an_interpreter_without_its_symbol_is_one_clear_sentence(stepscope, needs_tool, tmp_path):
     """A static build with hidden symbols, as some packagers link: only its version is in it."""
     source = tmp_path / "main.c"
