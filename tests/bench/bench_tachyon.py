@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 STEPSCOPE = os.environ["STEPSCOPE"]
 PYTHON = shlex.split(os.environ.get("BENCH_PYTHON_315", "python3.15"))
 RATES = [int(rate) for rate in os.environ.get("BENCH_RATES", "1000,10000,100000").split(",")]
+THREADS = [int(count) for count in os.environ.get("BENCH_THREADS", "1,160").split(",")]
 SECONDS = int(os.environ.get("BENCH_TACHYON_SECONDS", "4"))
 ROUNDS = int(os.environ.get("BENCH_TACHYON_ROUNDS", "3"))
 TEXT = (HERE.parent / "workloads" / "flutter.py").read_text()
@@ -190,7 +191,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         tools = [Stepscope(pathlib.Path(name)), Tachyon(pathlib.Path(name))]
         print(f"load of the machine: {os.getloadavg()[0]:.1f}")
-        for threads in (1, 160):
+        for threads in THREADS:
             for rate in RATES:
                 compare(tools, rate, threads)
 
