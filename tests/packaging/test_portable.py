@@ -221,6 +221,8 @@ TARGETS = {row["tag"]: row["target"] for row in csv.DictReader(
 def test_auditwheel_agrees_with_the_tag(built, tag):
     """It checks the highest version of each symbol, the libraries, and what else a tag promises."""
     pytest.importorskip("auditwheel", reason="auditwheel is not installed in the Python that runs the tests")
+    if "musl" in tag and not list(pathlib.Path("/lib").glob("libc.musl-*")):
+        pytest.skip("here auditwheel takes the system's libc.so for that of musl")
     shown = run([sys.executable, "-m", "auditwheel", "show", *built.glob(f"*-{tag}.whl")])
     assert f'is consistent with the following platform tag: "{tag.split(".")[0]}"' in " ".join(shown.split())
 
@@ -229,22 +231,17 @@ def test_auditwheel_agrees_with_the_tag(built, tag):
 @pytest.mark.parametrize("tag", TARGETS)
 def test_each_file_finds_its_symbols_in_the_oldest_c_library(built, tmp_path, tag):
     """Also those without a version, as preload.so and mpi.so have, which need no library: a program is linked with
-    each file against the symbols of that C library. Python's own are its program's."""
+    each file against the symbols of that C library. Those of Python and MPI are the program's."""
     compiler = built.parent / "portable" / TARGETS[tag] / "bin" / "cc"
-    source = tmp_path / "main.c"
-    source.write_text("int main(void) { return 0; }\n")
     wheel, = built.glob(f"*-{tag}.whl")
     libraries = [path for path in unpacked(wheel, tmp_path / "wheel") if ".so" in path.name]
     assert {"preload.so", "mpi.so", "rocm.so", "libstepscope.so.0"} <= {path.name for path in libraries}
-    missing = {}
     for path in libraries:
-        done = subprocess.run([compiler, source, path, "-o", tmp_path / "program", "-lpthread", "-ldl", "-lm",
-                               "-Wl,--no-allow-shlib-undefined", "-Wl,--error-limit=0"], capture_output=True, text=True,
-                              check=False)
-        names = set(re.findall(r"undefined reference: (\S+)", done.stderr))
-        assert done.returncode == 0 or names, done.stderr
-        missing[path.name] = {name for name in names if not re.match("_?Py", name)}
-    assert {name: found for name, found in missing.items() if found} == {}
+        given = set(re.findall(r" UND ((?:_?Py|P?MPI|ompi)_?\w+)", run(["readelf", "-W", "--dyn-syms", path])))
+        source = tmp_path / "main.c"
+        source.write_text("int main(void) { return 0; }\n" + "".join(f"void {name}(void) {{}}\n" for name in given))
+        run([compiler, "-rdynamic", source, path, "-o", tmp_path / "program", "-lpthread", "-ldl", "-lm",
+             "-Wl,--no-allow-shlib-undefined"])
 
 
 @pytest.mark.long
