@@ -62,6 +62,7 @@ enum ss_outcome ss_decode_track(struct ss_step *step, struct ss_wire_cursor body
         return SS_STEP_GOOD;
     }
     track.parent_ref = track.parent_ref < track.ref ? track.parent_ref : 0;
+    row->launches = ss_launch_flows(ids[SS_ID_track_process_uuid]);
     row->parent = track.parent_ref;
     row->depth =
         track.parent_ref != 0 ? (uint8_t)(tables->tracks.data[track.parent_ref].depth + 1) : 0;
@@ -284,9 +285,43 @@ static enum ss_outcome read_annotation(struct ss_step *step, struct ss_wire_curs
 /* A TrackEvent as encoded in the file. */
 struct event_message {
     uint64_t type, name_iid, uuid;
-    bool has_uuid;
+    bool has_uuid, has_launch;
     struct ss_trace_counter counter;
 };
+
+/* The track of an event; writers put its uuid before what depends on it. */
+static struct ss_track_target target_of(const struct ss_decoder *decoder, uint32_t sequence,
+                                        const struct event_message *message)
+{
+    if (!message->has_uuid) {
+        return decoder->sequences.data[sequence].target;
+    }
+    const struct ss_track_target *found = ss_tables_find_target(&decoder->tables, message->uuid);
+    return found != NULL ? *found : (struct ss_track_target){0};
+}
+
+/* The first flow of its process says the correlation of the event; another one only leads to a
+ * launch that a field names, too. */
+static void read_flow(struct ss_decoder *decoder, const struct ss_wire_field *field,
+                      uint32_t sequence, struct event_message *message,
+                      struct ss_trace_event *event)
+{
+    struct ss_track_target target = target_of(decoder, sequence, message);
+    uint64_t launches = decoder->tables.tracks.data[target.track].launches;
+    uint64_t number = field->value & UINT32_MAX;
+    if (launches != 0 && field->value - number == ss_autograd_flows(launches)) {
+        return; /* readers join operators by their numbers */
+    }
+    if (launches == 0 || field->value - number != launches ||
+        field->number != SS_PF_EVENT_FLOW_IDS) {
+        event->flow = field->number == SS_PF_EVENT_FLOW_IDS ? SS_FLOW_THROUGH : SS_FLOW_END;
+        event->flow_id = field->value;
+    } else if (!message->has_launch) {
+        message->has_launch = true;
+        add_field(decoder, SS_EVENT_FIELD_correlation,
+                  &(struct ss_trace_value){SS_VALUE_UINT, {.natural = number}});
+    }
+}
 
 /* Long: one case for each field. */
 static enum ss_outcome read_event(struct ss_step *step, struct ss_wire_cursor body,
@@ -318,8 +353,7 @@ static enum ss_outcome read_event(struct ss_step *step, struct ss_wire_cursor bo
             break;
         case SS_PF_EVENT_FLOW_IDS:
         case SS_PF_EVENT_TERMINATING_FLOW_IDS:
-            event->flow = field.number == SS_PF_EVENT_FLOW_IDS ? SS_FLOW_THROUGH : SS_FLOW_END;
-            event->flow_id = field.value;
+            read_flow(step->decoder, &field, sequence, message, event);
             break;
         case SS_PF_EVENT_ANNOTATIONS:
             if (field.type == SS_WIRE_BYTES) {
@@ -392,13 +426,10 @@ enum ss_outcome ss_decode_event(struct ss_step *step, struct ss_wire_cursor body
     SS_STEP_TRY(read_event(step, body, sequence, &message, event));
     event->fields = decoder->fields.data;
     event->field_count = (uint32_t)decoder->fields.count;
-    struct ss_track_target target = decoder->sequences.data[sequence].target;
-    if (message.has_uuid) {
-        const struct ss_track_target *found = ss_tables_find_target(&decoder->tables, message.uuid);
-        target = found != NULL ? *found : (struct ss_track_target){0};
-        if (found != NULL && found->track == 0) {
-            return SS_STEP_GOOD; /* a foreign track */
-        }
+    struct ss_track_target target = target_of(decoder, sequence, &message);
+    if (target.track == 0 && message.has_uuid &&
+        ss_tables_find_target(&decoder->tables, message.uuid) != NULL) {
+        return SS_STEP_GOOD; /* a foreign track */
     }
     if (target.track == 0) {
         decoder->summary->lost_events++;

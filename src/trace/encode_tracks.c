@@ -217,6 +217,20 @@ static void put_field(struct ss_wire_buffer *out, const struct ss_event_value *f
     ss_wire_end(out, annotation);
 }
 
+/* The correlation as a flow; what else belongs to the same launch has its flow beside its field. */
+static bool put_launch(struct ss_wire_buffer *out, const struct ss_event_value *field,
+                       uint64_t launches)
+{
+    uint64_t number = field->value.natural;
+    if (launches == 0 || number > UINT32_MAX ||
+        (field->field != SS_EVENT_FIELD_correlation &&
+         field->field != SS_EVENT_FIELD_recorded_by)) {
+        return false;
+    }
+    ss_wire_put_fixed64(out, SS_PF_EVENT_FLOW_IDS, launches | number);
+    return field->field == SS_EVENT_FIELD_correlation;
+}
+
 static void put_true(struct ss_wire_buffer *out, const char *name)
 {
     size_t annotation = ss_wire_begin(out, SS_PF_EVENT_ANNOTATIONS);
@@ -232,13 +246,15 @@ bool ss_event_has_rest(const struct ss_trace_event *event)
 }
 
 void ss_encode_event_rest(struct ss_wire_buffer *out, const struct ss_trace_event *event,
-                          const uint32_t *text_iids)
+                          const uint32_t *text_iids, uint64_t launches)
 {
     if (event->payload.type != SS_VALUE_NONE) {
         put_payload(out, &event->payload);
     }
     for (uint32_t i = 0; i < event->field_count; i++) {
-        put_field(out, &event->fields[i], text_iids[i]);
+        if (!put_launch(out, &event->fields[i], launches)) {
+            put_field(out, &event->fields[i], text_iids[i]);
+        }
     }
     if ((event->flags & SS_EVENT_END_UNSEEN) != 0) {
         put_true(out, "end_unseen");
@@ -301,7 +317,7 @@ void ss_encode_event(struct ss_wire_buffer *out, const struct ss_trace_event *ev
     }
     ss_wire_put_nonzero(out, SS_PF_EVENT_NAME_IID, iids->name);
     ss_wire_put_nonzero(out, SS_PF_EVENT_CATEGORY_IIDS, iids->category);
-    ss_encode_event_rest(out, event, iids->texts);
+    ss_encode_event_rest(out, event, iids->texts, iids->launches);
     ss_wire_end(out, message);
     ss_encode_event_payload(out, event);
 }

@@ -34,15 +34,18 @@ void ss_encode_field_name(struct ss_wire_buffer *interned, uint32_t field);
 /* An entry of InternedData.debug_annotation_string_values. */
 void ss_encode_field_text(struct ss_wire_buffer *interned, struct ss_strview text, uint32_t iid);
 
-/* What an event refers to; 0: nothing. `texts`: by field, its interned text. */
+/* What an event refers to; 0: nothing. `texts`: by field, its interned text; `launches` as
+ * of ss_encode_event_rest. */
 struct ss_event_iids {
     uint32_t name, category;
     const uint32_t *texts;
+    uint64_t launches;
 };
 
-/* The rare fields of a TrackEvent: typed fields, payload, flow, and annotations for the flags. */
+/* The rare fields of a TrackEvent: typed fields, payload, flow, and annotations for the flags.
+ * `launches`: the ids of flows of its process (ss_launch_flows); 0: none. */
 void ss_encode_event_rest(struct ss_wire_buffer *out, const struct ss_trace_event *event,
-                          const uint32_t *text_iids);
+                          const uint32_t *text_iids, uint64_t launches);
 /* The extension payload of an event, if it needs one. */
 void ss_encode_event_payload(struct ss_wire_buffer *out, const struct ss_trace_event *event);
 bool ss_event_has_rest(const struct ss_trace_event *event);

@@ -8,16 +8,30 @@
 
 #include <stdint.h>
 
+#include "base/intern.h"
 #include "trace/schema.h"
 
 /* TracePacket extension of our payload. Perfetto assigns 1000 to 1999 in ascending order. */
 enum { SS_EXTENSION = 1990 };
 
 /* The first field of the payload: 'S' in the low seven bits, the version above. */
-enum { SS_FORMAT_VERSION = 1, SS_FORMAT_MAGIC = 'S' };
+enum { SS_FORMAT_VERSION = 2, SS_FORMAT_MAGIC = 'S' };
 static inline uint64_t ss_format_word(unsigned version)
 {
     return SS_FORMAT_MAGIC | (uint64_t)version << 7;
+}
+
+/* From version 2 on, what a launch and its work share, their correlation, is a Perfetto flow, which
+ * viewers draw as an arrow: the low half of its id; the high half is the process's. 0: none. The
+ * flows from forward operators to backward ones have the other sign; only viewers need them. */
+static inline uint64_t ss_launch_flows(uint64_t process_uuid)
+{
+    const uint64_t half = UINT64_C(1) << 32;
+    return process_uuid != 0 ? (ss_hash_u64(process_uuid) | half) & ~(half - 1) : 0;
+}
+static inline uint64_t ss_autograd_flows(uint64_t launches)
+{
+    return launches ^ UINT64_C(1) << 63;
 }
 
 /* The first packet of a unit begins with packet tag, length, marker field. The marker comes from

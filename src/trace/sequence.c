@@ -36,6 +36,7 @@ void ss_sequence_clear_unit(struct ss_sequence *sequence)
     sequence->interned.length = 0;
     sequence->extras.length = 0;
     sequence->must_clear = false;
+    sequence->flows = 0;
 }
 
 bool ss_iid_set_add(struct ss_iid_set *set, uint32_t period, uint32_t iid)
@@ -116,6 +117,43 @@ static void put_interned(const struct ss_sequence *sequence, struct ss_wire_buff
     ss_wire_end(out, packet);
 }
 
+/* --- autograd --------------------------------------------------------------------------------- */
+
+static uint32_t autograd_number(const struct ss_sequence_event *event,
+                                const struct ss_wire_buffer *blobs)
+{
+    uint32_t number;
+    memcpy(&number, blobs->data + event->blob_at - sizeof number, sizeof number);
+    return number;
+}
+
+/* Operators without a node in the graph have the number of the next one that makes a node: of those
+ * with one number, the last forward operator made it, and the last backward one computes it. A
+ * forward operator at the end of a unit may not be the last. */
+static void choose_flows(struct ss_sequence *sequence, const struct ss_wire_buffer *blobs)
+{
+    struct ss_sequence_event *next = NULL;
+    uint32_t next_number = 0;
+    bool is_next_backward = false;
+    for (size_t i = sequence->events.count; i-- > 0;) {
+        struct ss_sequence_event *event = &sequence->events.data[i];
+        if (event->autograd == SS_AUTOGRAD_NONE) {
+            continue;
+        }
+        uint32_t number = autograd_number(event, blobs);
+        bool is_backward = event->autograd == SS_AUTOGRAD_BACKWARD;
+        bool has_flow = is_backward ? next == NULL || !is_next_backward || next_number != number
+                        : is_next_backward ? next_number == number
+                                           : next != NULL && next_number > number;
+        event->autograd = has_flow ? SS_AUTOGRAD_HAS_FLOW : SS_AUTOGRAD_NONE;
+        next = event;
+        next_number = number;
+        is_next_backward = is_backward;
+    }
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
 static inline uint8_t *put_field(uint8_t *at, uint32_t number, uint64_t value)
 {
     at = ss_wire_encode_varint(at, (uint64_t)number << 3 | SS_WIRE_VARINT);
@@ -190,6 +228,10 @@ static void put_large(const struct ss_sequence *sequence, const struct ss_sequen
     if (event->blob_length > 0) {
         ss_wire_put_raw(out, blobs->data + event->blob_at, event->blob_length);
     }
+    if (event->autograd == SS_AUTOGRAD_HAS_FLOW) {
+        ss_wire_put_fixed64(out, SS_PF_EVENT_FLOW_IDS,
+                            sequence->flows | autograd_number(event, blobs));
+    }
     ss_wire_end(out, message);
     if (event->tail_length > 0) {
         ss_wire_put_raw(out, blobs->data + event->blob_at + event->blob_length, event->tail_length);
@@ -208,6 +250,9 @@ void ss_sequence_encode(struct ss_sequence *sequence, uint64_t base_ns,
         return;
     }
     sort_events(sequence);
+    if (sequence->flows != 0) {
+        choose_flows(sequence, blobs);
+    }
     put_head(sequence, base_ns, out);
     put_interned(sequence, out);
     struct head head = make_head(sequence);

@@ -21,6 +21,16 @@ struct ss_sequence_event {
     uint32_t blob_at, blob_length;
     uint16_t tail_length;
     uint8_t kind; /* enum ss_event_kind */
+    /* enum ss_sequence_autograd; its number is in the four bytes of the blobs before `blob_at`. */
+    uint8_t autograd;
+};
+
+/* An operator with a number of autograd, which its backward operator has, too. */
+enum ss_sequence_autograd {
+    SS_AUTOGRAD_NONE,
+    SS_AUTOGRAD_FORWARD,
+    SS_AUTOGRAD_BACKWARD,
+    SS_AUTOGRAD_HAS_FLOW /* from its forward operator, or to its backward one */
 };
 
 /* The iids that a sequence has defined in a period. */
@@ -32,6 +42,7 @@ struct ss_iid_set {
 struct ss_sequence {
     uint32_t id;
     uint64_t track_uuid;
+    uint64_t flows;  /* ids of its autograd flows (ss_autograd_flows); 0: none in this unit */
     bool was_used;   /* in any earlier unit */
     uint32_t period; /* restart period of the last state clear */
     bool must_clear; /* the head of this unit clears the state */

@@ -56,6 +56,7 @@ struct ss_track_target {
 };
 
 struct ss_track_row {
+    uint64_t launches; /* ids of the flows of its process, from ss_launch_flows */
     uint32_t parent;
     uint8_t kind;
     uint8_t depth; /* number of ancestors */

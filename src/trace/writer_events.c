@@ -109,14 +109,56 @@ static inline bool put_compact(struct ss_trace_writer *writer, struct ss_sequenc
     return true;
 }
 
+static uint64_t launches_of(struct ss_trace_writer *writer, const struct ss_writer_track *track)
+{
+    return ss_launch_flows(ss_writer_process_uuid(writer, track->record.process_ref));
+}
+
+/* Notes the number of an operator of autograd before its further fields. */
+static void note_autograd(struct ss_trace_writer *writer, struct ss_sequence *sequence,
+                          const struct ss_trace_event *event, uint64_t launches,
+                          struct ss_sequence_event *row)
+{
+    const struct ss_trace_value *payload = &event->payload;
+    if (event->name_ref == 0 || payload->type != SS_VALUE_INT || launches == 0 ||
+        payload->integer < 0 || payload->integer > UINT32_MAX) {
+        return;
+    }
+    const struct ss_writer_name *name = &writer->names.data[event->name_ref];
+    if (name->type != SS_EVENT_TYPE_operator) {
+        return;
+    }
+    uint32_t number = (uint32_t)payload->integer;
+    bool is_backward = ss_strview_equal(ss_intern_get(&writer->definitions.strings, name->category),
+                                        ss_strview_of("backward"));
+    sequence->flows = ss_autograd_flows(launches);
+    row->autograd = is_backward ? SS_AUTOGRAD_BACKWARD : SS_AUTOGRAD_FORWARD;
+    ss_wire_put_raw(&writer->unit.blobs, &number, sizeof number);
+}
+
+/* The rare fields of an event, into the blobs of the unit. */
+static void put_rest(struct ss_trace_writer *writer, struct ss_sequence *sequence,
+                     const struct ss_trace_event *event, const uint32_t *text_iids,
+                     uint64_t launches, struct ss_sequence_event *row)
+{
+    struct ss_wire_buffer *blobs = &writer->unit.blobs;
+    note_autograd(writer, sequence, event, launches, row);
+    row->blob_at = (uint32_t)blobs->length;
+    ss_encode_event_rest(blobs, event, text_iids, launches);
+    row->blob_length = (uint32_t)(blobs->length - row->blob_at);
+    size_t tail_at = blobs->length;
+    ss_encode_event_payload(blobs, event);
+    row->tail_length = (uint16_t)(blobs->length - tail_at);
+}
+
 static enum ss_status put_on_track_sequence(struct ss_trace_writer *writer,
+                                            const struct ss_writer_track *track,
                                             struct ss_sequence *sequence,
                                             const struct ss_trace_event *event,
                                             struct ss_error *err)
 {
     struct ss_name_scope scope = {&sequence->names, &sequence->categories, &sequence->fields,
                                   &sequence->texts, &sequence->interned,   &sequence->extras};
-    struct ss_unit *unit = &writer->unit;
     uint32_t category_iid = 0;
     size_t before = sequence->interned.length + sequence->extras.length;
     uint32_t name_iid = event->name_ref != 0
@@ -133,17 +175,11 @@ static enum ss_status put_on_track_sequence(struct ss_trace_writer *writer,
                                     .category_iid = category_iid,
                                     .kind = (uint8_t)event->kind};
     if (ss_event_has_rest(event)) {
-        struct ss_wire_buffer *blobs = &unit->blobs;
-        row.blob_at = (uint32_t)blobs->length;
-        ss_encode_event_rest(blobs, event, text_iids);
-        row.blob_length = (uint32_t)(blobs->length - row.blob_at);
-        size_t tail_at = blobs->length;
-        ss_encode_event_payload(blobs, event);
-        row.tail_length = (uint16_t)(blobs->length - tail_at);
+        put_rest(writer, sequence, event, text_iids, launches_of(writer, track), &row);
     }
     ss_vec_push(&sequence->events, row);
-    unit->sequence_events++;
-    unit->sequence_bytes +=
+    writer->unit.sequence_events++;
+    writer->unit.sequence_bytes +=
         SMALL_EVENT_BYTES + sequence->interned.length + sequence->extras.length - before;
     return SS_OK;
 }
@@ -195,8 +231,9 @@ static enum ss_status put_on_main_sequence(struct ss_trace_writer *writer,
     uint64_t uuid =
         track->record.kind == SS_TRACK_ASYNC ? use_lane(writer, track, event->lane) : track->uuid;
     size_t at = writer->unit.blobs.length;
-    ss_encode_event(&writer->unit.blobs, event, &track->record, uuid,
-                    &(struct ss_event_iids){name_iid, category_iid, text_iids});
+    ss_encode_event(
+        &writer->unit.blobs, event, &track->record, uuid,
+        &(struct ss_event_iids){name_iid, category_iid, text_iids, launches_of(writer, track)});
     push_main(writer, event->time_ns, at);
     return SS_OK;
 }
@@ -246,7 +283,7 @@ enum ss_status ss_trace_writer_event(struct ss_trace_writer *writer,
         return SS_OK;
     }
     struct ss_trace_event copy = normalise_event(event);
-    return sequence != NULL ? put_on_track_sequence(writer, sequence, &copy, err)
+    return sequence != NULL ? put_on_track_sequence(writer, track, sequence, &copy, err)
                             : put_on_main_sequence(writer, track, &copy, err);
 }
 

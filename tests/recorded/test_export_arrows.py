@@ -36,8 +36,7 @@ def test_launches_and_gradients(stepscope, original, tmp_path):
     assert len(launches) == 15
     for call, work in launches.values():
         assert call["cat"] == "runtime" and work["cat"] in ("kernel", "copy", "memset")
-        correlation = work["args"].get("correlation", work["args"]["payload"])
-        assert correlation == call["args"]["payload"]
+        assert work["args"]["correlation"] == call["args"]["correlation"]
     assert [[end["name"] for end in ends] for ends in arrows(events, "fwdbwd").values()] == [
         ["aten::addmm", "AddmmBackward0"]] * 3
 
@@ -73,3 +72,17 @@ def test_they_add_nothing_when_the_export_is_read(stepscope, original, tmp_path)
     assert not [event for event in after if event.get("cat") == "flow"]
     ranges = [[event for event in events if event["ph"] == "X"] for events in (before, after)]
     assert len(ranges[0]) == len(ranges[1])
+
+
+@pytest.mark.parametrize("name", ["perfetto_ui_device", "gpu_torch_profiled"])
+def test_an_own_export_keeps_launches_and_devices(stepscope, recordings, tmp_path, name):
+    """Read again, a call still launches its work, on the device and stream that it was on."""
+    made = recordings(name)
+    recorded = made.trace / "ours.pftrace" if name == "gpu_torch_profiled" else made.trace
+    once, twice = tmp_path / "once.json", tmp_path / "twice.json"
+    before, after = export(stepscope, recorded, once), export(stepscope, once, twice)
+    pairs = [sorted((call["name"], call["args"]["correlation"], work["name"], work["args"]["device"],
+                     work["args"]["stream"], work["args"].get("grid_x"), work["args"].get("from_memory"))
+                    for call, work in arrows(events, "ac2g").values()) for events in (before, after)]
+    assert len(pairs[0]) > 100 and pairs[0] == pairs[1]
+    assert {work[3] for work in pairs[0]} == {0}

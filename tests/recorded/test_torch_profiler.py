@@ -149,8 +149,9 @@ def check_work(run):
     about = {span["name"]: span["args"] for span in run.spans if span["name"] in (GEMM, COPY, "Memset (Device)")}
     gemm = dict(about[GEMM])
     assert gemm.pop("correlation") > 1000
+    assert gemm.pop("device") in (0, 1)
     assert gemm == {"grid_x": 8, "grid_y": 4, "grid_z": 1, "block_x": 128, "block_y": 1, "block_z": 1,
-                    "registers": 40, "occupancy": 75}
+                    "registers": 40, "occupancy": 75, "stream": 7}
     assert (about[COPY]["bytes"], about[COPY]["from_memory"], about[COPY]["to_memory"]) == (
         4096, "pageable", "device")
     assert (about["Memset (Device)"]["bytes"], about["Memset (Device)"]["to_memory"]) == (64, "device")

@@ -84,6 +84,23 @@ static bool is_of_owner(struct ss_chrome_rows *rows, const struct ss_chrome_even
     return rows->owner == 0 || ss_chrome_process(rows, &event->pid) == rows->owner - 1;
 }
 
+/* Categories of our own exports: elsewhere they may mean anything. */
+static enum ss_chrome_kind kind_of_own(struct ss_strview category)
+{
+    static const struct {
+        const char *category;
+        enum ss_chrome_kind kind;
+    } own[] = {{"runtime", SS_CHROME_API},   {"driver", SS_CHROME_API},
+               {"memcpy", SS_CHROME_COPY},   {"copy", SS_CHROME_COPY},
+               {"memset", SS_CHROME_MEMSET}, {"synchronisation", SS_CHROME_DEVICE_SYNC}};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (ss_strview_equal(category, ss_strview_of(own[i].category))) {
+            return own[i].kind;
+        }
+    }
+    return SS_CHROME_OTHER;
+}
+
 enum ss_chrome_kind ss_chrome_kind_of_event(struct ss_chrome_rows *rows,
                                             const struct ss_chrome_event *event)
 {
@@ -95,9 +112,13 @@ enum ss_chrome_kind ss_chrome_kind_of_event(struct ss_chrome_rows *rows,
     if (ends_with(category, "_runtime") || ends_with(category, "_driver")) {
         return SS_CHROME_API;
     }
+    bool has_correlation = contains(event->arguments, "\"correlation\"");
+    if (rows->is_ours) {
+        return has_correlation ? kind_of_own(category) : SS_CHROME_OTHER;
+    }
     kind = kind_by_process(rows, event);
-    if (kind == SS_CHROME_OTHER && category.length > 0 &&
-        contains(event->arguments, "\"correlation\"") && !is_of_owner(rows, event)) {
+    if (kind == SS_CHROME_OTHER && category.length > 0 && has_correlation &&
+        !is_of_owner(rows, event)) {
         kind = kind_of_work(event->name.raw);
     }
     return kind;

@@ -65,6 +65,7 @@ static const struct argument {
     {KEY("graph id"), OF_WORK, AS_NATURAL, SS_EVENT_FIELD_graph},
     {KEY("graph node id"), OF_WORK, AS_NATURAL, SS_EVENT_FIELD_graph_node},
     {KEY("bytes"), OF_COPY, AS_PAYLOAD, SS_EVENT_FIELD_bytes},
+    {KEY("payload"), OF_COPY, AS_PAYLOAD, SS_EVENT_FIELD_bytes}, /* ours */
     {KEY("Sequence number"), OF_HOST, AS_PAYLOAD, SS_EVENT_FIELD_sequence},
     {KEY("Fwd thread id"), OF_HOST, AS_NATURAL, SS_EVENT_FIELD_forward_thread},
     {KEY("Input Dims"), OF_HOST, AS_LIST, SS_EVENT_FIELD_shapes},
@@ -229,6 +230,49 @@ static void read_argument(struct ss_chrome_rows *rows, enum ss_chrome_kind kind,
     }
 }
 
+static const struct argument *argument_of(enum ss_chrome_kind kind, struct ss_strview key)
+{
+    for (size_t i = 0; i < sizeof arguments_known / sizeof *arguments_known; i++) {
+        const struct argument *argument = &arguments_known[i];
+        if ((argument->kinds >> kind & 1) != 0 && ss_strview_equal(key, argument->key)) {
+            return argument;
+        }
+    }
+    return NULL;
+}
+
+/* Texts of one event must outlive each other. */
+static struct ss_strview kept_text(struct ss_chrome_rows *rows, struct ss_strview value)
+{
+    struct ss_strview text = ss_chrome_unescaped(rows, ss_json_string_in(value));
+    uint32_t id = ss_intern_put(&rows->texts, text.data, text.length);
+    return ss_intern_get(&rows->texts, id);
+}
+
+/* A field under our own name, as our exports have it. */
+static void read_own(struct ss_chrome_rows *rows, struct ss_strview key, struct ss_strview value,
+                     struct ss_chrome_fields *fields)
+{
+    enum ss_event_field_id field = ss_event_field_named(key);
+    const struct ss_event_field *known = &ss_event_fields[field];
+    bool is_plain = known->entity == SS_SCHEMA_COUNT && field != SS_EVENT_FIELD_correlation;
+    int64_t number;
+    double real;
+    if (field == SS_EVENT_FIELD_NONE || !is_plain) {
+        return;
+    }
+    if (known->type == SS_VALUE_TEXT) {
+        add_text(fields, field, kept_text(rows, value));
+    } else if (known->type == SS_VALUE_REAL && ss_json_real(value, &real)) {
+        ss_chrome_fields_add(fields, field, (struct ss_trace_value){SS_VALUE_REAL, {.real = real}});
+    } else if (known->type == SS_VALUE_UINT && ss_json_integer_in(value, &number)) {
+        add_natural(fields, field, number);
+    } else if (known->type == SS_VALUE_INT && ss_json_integer_in(value, &number)) {
+        ss_chrome_fields_add(fields, field,
+                             (struct ss_trace_value){SS_VALUE_INT, {.integer = number}});
+    }
+}
+
 void ss_chrome_fields_read(struct ss_chrome_rows *rows, enum ss_chrome_kind kind,
                            struct ss_strview arguments, struct ss_chrome_fields *fields)
 {
@@ -244,12 +288,11 @@ void ss_chrome_fields_read(struct ss_chrome_rows *rows, enum ss_chrome_kind kind
     }
     struct ss_json_cursor cursor = {arguments.data + 1, arguments.data + arguments.length};
     while (ss_json_next_member(&cursor, &key, &value)) {
-        for (size_t i = 0; i < sizeof arguments_known / sizeof *arguments_known; i++) {
-            const struct argument *argument = &arguments_known[i];
-            if ((argument->kinds >> kind & 1) != 0 && ss_strview_equal(key.raw, argument->key)) {
-                read_argument(rows, kind, argument, value, fields);
-                break;
-            }
+        const struct argument *argument = argument_of(kind, key.raw);
+        if (argument != NULL) {
+            read_argument(rows, kind, argument, value, fields);
+        } else if (rows->is_ours) {
+            read_own(rows, key.raw, value, fields);
         }
     }
 }

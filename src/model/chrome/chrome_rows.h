@@ -94,6 +94,7 @@ struct ss_chrome_rows {
     struct ss_vec_of(uint8_t) kinds; /* by category: enum ss_chrome_kind + 1 */
     struct ss_intern texts;          /* names, as written */
     struct ss_chrome_names names[SS_CHROME_KINDS]; /* by text: the name's row */
+    bool is_ours;                                  /* an export of ours */
     struct ss_strbuf text;                         /* of the name that is being read */
     struct ss_strbuf stack;                        /* of the arguments that are being read */
     uint32_t overhead_track;                       /* 0: not used yet */

@@ -67,6 +67,13 @@ static bool read_member(struct loader *loader)
     if (ss_strview_equal(key, ss_strview_of("baseTimeNanoseconds"))) {
         return take_value(loader, &value) && ss_chrome_base_time(&loader->loading, value);
     }
+    if (ss_strview_equal(key, ss_strview_of("otherData"))) {
+        bool is_read = take_value(loader, &value);
+        const char *exporter = "\"exporter\":\"stepscope ";
+        loader->loading.rows.is_ours =
+            is_read && memmem(value.data, value.length, exporter, strlen(exporter)) != NULL;
+        return is_read;
+    }
     if (is_attribute(key)) {
         return take_value(loader, &value) && ss_chrome_property(&loader->loading, key, value);
     }

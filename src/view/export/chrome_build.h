@@ -33,6 +33,11 @@ void ss_chrome_name_process(struct ss_chrome_writing *writing, uint32_t process)
 /* The process, or host, of a track: an index into pid_of_process. */
 uint32_t ss_chrome_owner(const struct ss_chrome_writing *writing, uint32_t track);
 
+/* chrome_arguments.c */
+void ss_chrome_write_real(struct ss_sink *sink, double real);
+void ss_chrome_write_arguments(struct ss_chrome_writing *writing, uint32_t track, uint32_t payload,
+                               enum ss_event_type type, uint8_t flags);
+
 /* chrome_tracks.c: ranges, marks, flows and counters. */
 bool ss_chrome_has_tracks(const struct ss_selection *selection);
 void ss_chrome_write_tracks(struct ss_chrome_writing *writing);

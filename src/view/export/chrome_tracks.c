@@ -118,76 +118,9 @@ static int64_t lane_tid(struct lanes *lanes, uint32_t track, uint16_t lane)
 
 /* --- ranges, marks, flows ------------------------------------------------------------------- */
 
-static void write_real(struct ss_sink *sink, double real)
-{
-    if (isfinite(real)) {
-        ss_sink_format(sink, "%.17g", real);
-    } else {
-        ss_sink_text(sink, "null");
-    }
-}
-
-/* Of a payload, or of a field, which has no row NONE. */
-struct value {
-    uint8_t type; /* enum ss_value_type */
-    int64_t integer;
-    double real;
-    uint32_t text;
-};
-
-static void write_json_value(struct ss_chrome_writing *writing, const struct value *value)
-{
-    switch ((enum ss_value_type)value->type) {
-    case SS_VALUE_INT:
-        ss_sink_format(writing->sink, "%" PRId64, value->integer);
-        break;
-    case SS_VALUE_UINT:
-        ss_sink_format(writing->sink, "%" PRIu64, (uint64_t)value->integer);
-        break;
-    case SS_VALUE_REAL:
-        write_real(writing->sink, value->real);
-        break;
-    case SS_VALUE_TEXT:
-        ss_json_write_plain(writing->sink,
-                            ss_intern_get(&writing->selection->model->strings, value->text));
-        break;
-    case SS_VALUE_NONE:
-        ss_sink_text(writing->sink, "null");
-        break;
-    }
-}
-
-/* The row of a payload or a field as a value. */
-#define VALUE_OF(row)                                                                              \
-    ((struct value){(uint8_t)(row)->type, (row)->integer,                                          \
-                    (row)->type == SS_VALUE_REAL ? (row)->real : 0,                                \
-                    (row)->type == SS_VALUE_TEXT ? (row)->text : 0})
-
-/* The payload and the typed fields, by their names; false: there are none. */
-static bool write_payload(struct ss_chrome_writing *writing, uint32_t payload)
-{
-    const struct ss_model *model = writing->selection->model;
-    const struct ss_model_payload *row = &model->payloads.data[payload];
-    bool has_any = row->type != SS_VALUE_NONE;
-    if (has_any) {
-        struct value value = VALUE_OF(row);
-        ss_sink_text(writing->sink, "\"payload\":");
-        write_json_value(writing, &value);
-    }
-    const struct ss_model_field *field = &model->fields.data[row->first_field];
-    for (; field->field != 0; field++) {
-        struct value value = VALUE_OF(field);
-        ss_sink_format(writing->sink, "%s\"%s\":", has_any ? "," : "",
-                       ss_model_field_name(field->field));
-        write_json_value(writing, &value);
-        has_any = true;
-    }
-    return has_any;
-}
-
 /* Writes name, category and arguments, and ends the event. */
-static void end_event(struct ss_chrome_writing *writing, uint32_t name, uint32_t payload,
-                      bool is_step, uint8_t flags)
+static void end_event(struct ss_chrome_writing *writing, uint32_t track, uint32_t name,
+                      uint32_t payload, bool is_step, uint8_t flags)
 {
     const struct ss_model *model = writing->selection->model;
     const struct ss_model_name *row = &model->names.data[name];
@@ -209,12 +142,7 @@ static void end_event(struct ss_chrome_writing *writing, uint32_t name, uint32_t
     ss_json_write_plain(writing->sink, text);
     ss_strbuf_fini(&numbered);
     if (payload != 0 || flags != 0) {
-        ss_sink_text(writing->sink, ",\"args\":{");
-        bool has_payload = write_payload(writing, payload);
-        if (flags != 0) {
-            ss_sink_text(writing->sink, has_payload ? ",\"cut\":true" : "\"cut\":true");
-        }
-        ss_sink_text(writing->sink, "}");
+        ss_chrome_write_arguments(writing, track, payload, row->type, flags);
     }
     ss_sink_text(writing->sink, "}");
 }
@@ -243,7 +171,7 @@ static void write_ranges(struct lanes *lanes)
         begin_event(lanes, "X", range->track, range->lane, range->begin_ns);
         ss_sink_text(writing->sink, ",\"dur\":");
         ss_json_write_us(writing->sink, range->end_ns - range->begin_ns);
-        end_event(writing, model->paths.data[range->path].name, range->payload,
+        end_event(writing, range->track, model->paths.data[range->path].name, range->payload,
                   model->tracks.data[range->track].kind == SS_TRACK_STEPS, range->flags);
     }
 }
@@ -270,7 +198,7 @@ static void write_marks(struct lanes *lanes)
         if (has_track(writing, mark->track) && !of_flow) {
             begin_event(lanes, "i", mark->track, 0, mark->time_ns);
             ss_sink_text(writing->sink, ",\"s\":\"t\"");
-            end_event(writing, mark->name, mark->payload, false, 0);
+            end_event(writing, mark->track, mark->name, mark->payload, false, 0);
         }
     }
     ss_pair_ids_fini(&flows);
@@ -523,7 +451,7 @@ static void write_value(struct ss_chrome_writing *writing, const struct ss_model
     if (value->is_integer) {
         ss_sink_format(writing->sink, "%" PRId64, value->integer);
     } else {
-        write_real(writing->sink, value->real);
+        ss_chrome_write_real(writing->sink, value->real);
     }
     ss_sink_text(writing->sink, "}}");
 }

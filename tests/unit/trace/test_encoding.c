@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of each record of the payload are those of format version 1, whatever declares them. */
+/* The bytes of each record of the payload are those of format version 2, whatever declares them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,20 +13,21 @@
 #include "trace/encode.h"
 #include "trace/encode_tracks.h"
 
-/* Made by the encoders of version 0.1, which were written by hand. */
+/* Made by the encoders of version 0.1, which were written by hand; but for the number of the
+ * version. */
 static const char expected[] =
     "0a9f0150016802e2034008e78a8d09120d77686f6c652070726f636573731a250800120b707974686f6e2061"
-    "2e7079320c72616e6b20333a20612e7079420672616e6b20335803a00101b27c5508d301525008e78a8d0918"
+    "2e7079320c72616e6b20333a20612e7079420672616e6b20335803a00101b27c5508d302525008e78a8d0918"
     "00200128fcffffff0e30b9603a0b707974686f6e20612e70794204612e70794a0e43507974686f6e20332e31"
     "312e3752062f62696e2fff5a0672616e6b203360ffffffffffffffffff010a4250016802e2031f08890128e7"
-    "8a8d092213082a10f9ffffffffffffffff012a046d61696e6000b27c1908d3015a1408890110e78a8d09180d"
+    "8a8d092213082a10f9ffffffffffffffff012a046d61696e6000b27c1908d3025a1408890110e78a8d09180d"
     "20012a046d61696e30035a1f48035809ba01046b696e642212520576616c756520d4fdffffffffffffff01b2"
-    "7c1508d3017a10080510e78a8d091a046b696e6428d704b27c1608d301b20110080610e78a8d091802204628"
+    "7c1508d3027a10080510e78a8d091a046b696e6428d704b27c1608d302b20110080610e78a8d091802204628"
     "0130a0060a4550016802e2031b080128041205706f776572420332015760fcffffffffffffffff01b27c2008"
-    "d3018a011a080110021802200328043205706f7765723a01574002480750020a2c50016802e20316084d2804"
-    "1205706f77657260fcffffffffffffffff01b27c0c08d301920106084d10011801120c08051208efbfbd206e"
+    "d3028a011a080110021802200328043205706f7765723a01574002480750020a2c50016802e20316084d2804"
+    "1205706f77657260fcffffffffffffffff01b27c0c08d302920106084d10011801120c08051208efbfbd206e"
     "616d659a012308051580ff00ff1a0a746f7263682e6174656e2206fe206e616d652a04612e7079300c0a2250"
-    "016802f2070b0a090a016b1a04efbfbd78b27c0d08d3018201070a016b1202fd786205120179200d62040801"
+    "016802f2070b0a090a016b1a04efbfbd78b27c0d08d3028201070a016b1202fd786205120179200d62040801"
     "1803620412002000";
 
 static void put_all(struct ss_wire_buffer *out)
@@ -94,7 +95,7 @@ static void put_frames(struct ss_wire_buffer *out)
     ss_definitions_fini(&definitions);
 }
 
-static void records_have_the_bytes_of_version_1(void **state)
+static void records_have_the_bytes_of_version_2(void **state)
 {
     (void)state;
     struct ss_wire_buffer out = {0};
@@ -112,7 +113,7 @@ static void records_have_the_bytes_of_version_1(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_have_the_bytes_of_version_1),
+        cmocka_unit_test(records_have_the_bytes_of_version_2),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

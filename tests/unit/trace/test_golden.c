@@ -185,7 +185,7 @@ static void make_future(const uint8_t *bytes, size_t length)
     uint8_t *copy = ss_alloc(length);
     memcpy(copy, bytes, length);
     size_t end = find_unit(bytes, length, 1);
-    const uint8_t format[] = {0x08, 0xd3, 0x01};
+    const uint8_t format[] = {0x08, 0xd3, 0x02};
     uint8_t *at = memmem(copy, end, format, sizeof format);
     assert_non_null(at);
     at[2] = 9;
