@@ -23,7 +23,7 @@
 #define SS_DEVICE_RING_SUFFIX ".gpu"
 
 enum {
-    SS_DEVICE_RING_VERSION = 2,
+    SS_DEVICE_RING_VERSION = 3,
     SS_DEVICE_RING_PAGE_BYTES = 4096,
     SS_DEVICE_RING_MIN_LOG2 = 16,
     SS_DEVICE_RING_MAX_LOG2 = 28,
@@ -88,6 +88,8 @@ enum ss_device_message_kind {
     SS_DEVICE_METRICS,
     SS_DEVICE_SAMPLER,
     SS_DEVICE_SAMPLE,
+    SS_DEVICE_FRAME,
+    SS_DEVICE_STACK,
     SS_DEVICE_MESSAGE_KINDS
 };
 
@@ -100,6 +102,20 @@ struct ss_device_message {
 struct ss_device_text {
     struct ss_device_message head;
     uint32_t number, length;
+};
+
+/* Frames and stacks have numbers in the same way. A frame of a Python function. */
+struct ss_device_frame_message {
+    struct ss_device_message head;
+    uint32_t number;
+    uint32_t file, function; /* texts */
+    int32_t line;            /* 0: unknown */
+};
+
+/* A frame that another stack called: an earlier one, 0: none. */
+struct ss_device_stack_message {
+    struct ss_device_message head;
+    uint32_t number, outer, frame, unused;
 };
 
 enum ss_device_work_kind {
@@ -156,7 +172,7 @@ struct ss_device_launch_message {
     struct ss_device_message head;
     uint64_t begin_ns, end_ns;
     uint32_t thread, correlation;
-    uint32_t stack; /* text: a JSON list of frames, the innermost first */
+    uint32_t stack; /* of Python; 0: none */
     uint32_t name;  /* text: of the call */
     uint32_t flags;
     uint32_t domain;
@@ -196,7 +212,7 @@ struct ss_device_switch_message {
 struct ss_device_node_message {
     struct ss_device_message head;
     uint64_t node;
-    uint32_t stack, unused; /* text */
+    uint32_t stack, unused;
 };
 
 /* What a launch of NCCL does. After the launch, before its work; several, if it does several. */
@@ -263,15 +279,21 @@ struct ss_device_compilation_message {
     uint32_t device, correlation;
 };
 
+/* What one counter showed. */
+struct ss_device_metric {
+    uint32_t name, unit; /* texts */
+    double value;
+};
+
 /* What hardware counters measured of one kernel, which CUPTI ran once for each pass, or of steps,
- * one for each pass. */
+ * one for each pass. `count` values follow the message. */
 struct ss_device_metrics_message {
     struct ss_device_message head;
     uint64_t begin_ns, end_ns;
     int64_t step; /* the first one; -1: unknown, or of a kernel */
     uint32_t device, context;
-    uint32_t name;   /* text: of the kernel; 0: of steps */
-    uint32_t values; /* text: a JSON object, {"METRIC": [VALUE, "UNIT"], …} */
+    uint32_t name; /* text: of the kernel; 0: of steps */
+    uint32_t count;
     uint32_t correlation;
     uint32_t passes;
     uint32_t grid[3], block[3];                        /* of a kernel; 0: unknown */

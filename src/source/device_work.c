@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "source/ring_file.h"
 
-enum { MOST_TEXTS = 1 << 22 };
+enum { MOST_TEXTS = 1 << 22 /* and frames, and stacks */ };
 
 struct ss_device_work_source {
     struct ss_ring_file *file;
@@ -30,6 +30,33 @@ static bool take_text(struct ss_device_reading *reading, const void *message, si
     reading->texts = text->number;
     reading->sink.text(reading->sink.context, text->number,
                        (struct ss_strview){(const char *)(text + 1), text->length});
+    return true;
+}
+
+static bool take_frame(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_frame_message *frame = message;
+    if (bytes != sizeof *frame || !is_text(reading, frame->file) ||
+        !is_text(reading, frame->function) || frame->line < 0 ||
+        frame->number != reading->frames + 1 || frame->number > MOST_TEXTS) {
+        return false;
+    }
+    reading->frames = frame->number;
+    reading->sink.frame(reading->sink.context, frame);
+    return true;
+}
+
+/* The stack that called it is an earlier one: stacks have no circles. */
+static bool take_stack(struct ss_device_reading *reading, const void *message, size_t bytes)
+{
+    const struct ss_device_stack_message *stack = message;
+    if (bytes != sizeof *stack || stack->outer > reading->stacks || stack->frame == 0 ||
+        stack->frame > reading->frames || stack->number != reading->stacks + 1 ||
+        stack->number > MOST_TEXTS) {
+        return false;
+    }
+    reading->stacks = stack->number;
+    reading->sink.stack(reading->sink.context, stack);
     return true;
 }
 
@@ -61,7 +88,7 @@ static bool take_launch(struct ss_device_reading *reading, const void *message, 
 {
     const struct ss_device_launch_message *launch = message;
     bool is_good = bytes == sizeof *launch && is_text(reading, launch->name) &&
-                   is_text(reading, launch->stack) && launch->domain < SS_DEVICE_DOMAINS &&
+                   launch->stack <= reading->stacks && launch->domain < SS_DEVICE_DOMAINS &&
                    launch->begin_ns <= launch->end_ns && launch->end_ns <= INT64_MAX;
     if (is_good) {
         reading->sink.launch(reading->sink.context, launch);
@@ -112,7 +139,7 @@ static bool take_switch(struct ss_device_reading *reading, const void *message, 
 static bool take_node(struct ss_device_reading *reading, const void *message, size_t bytes)
 {
     const struct ss_device_node_message *node = message;
-    bool is_good = bytes == sizeof *node && is_text(reading, node->stack);
+    bool is_good = bytes == sizeof *node && node->stack <= reading->stacks;
     if (is_good) {
         reading->sink.node(reading->sink.context, node);
     }
@@ -182,11 +209,19 @@ static bool take_compilation(struct ss_device_reading *reading, const void *mess
 static bool take_metrics(struct ss_device_reading *reading, const void *message, size_t bytes)
 {
     const struct ss_device_metrics_message *of = message;
-    bool is_good = bytes == sizeof *of && is_text(reading, of->name) &&
-                   is_text(reading, of->values) && is_text(reading, of->identity) &&
+    const struct ss_device_metric *values = (const void *)(of + 1);
+    if (bytes < sizeof *of || (bytes - sizeof *of) / sizeof *values != of->count ||
+        (bytes - sizeof *of) % sizeof *values != 0) {
+        return false;
+    }
+    bool is_good = is_text(reading, of->name) && is_text(reading, of->identity) &&
                    of->begin_ns <= of->end_ns && of->end_ns <= INT64_MAX && of->step >= -1;
+    for (uint32_t i = 0; is_good && i < of->count; i++) {
+        is_good = values[i].name != 0 && is_text(reading, values[i].name) &&
+                  is_text(reading, values[i].unit) && isfinite(values[i].value);
+    }
     if (is_good) {
-        reading->sink.metrics(reading->sink.context, of);
+        reading->sink.metrics(reading->sink.context, of, values);
     }
     return is_good;
 }
@@ -237,7 +272,9 @@ static bool take(struct ss_device_reading *reading, const void *message, size_t 
         [SS_DEVICE_COMPILATION] = take_compilation,
         [SS_DEVICE_METRICS] = take_metrics,
         [SS_DEVICE_SAMPLER] = take_sampler,
-        [SS_DEVICE_SAMPLE] = take_sample};
+        [SS_DEVICE_SAMPLE] = take_sample,
+        [SS_DEVICE_FRAME] = take_frame,
+        [SS_DEVICE_STACK] = take_stack};
     uint32_t kind = ((const struct ss_device_message *)message)->kind;
     return kind < SS_DEVICE_MESSAGE_KINDS && takers[kind] != NULL &&
            takers[kind](reading, message, bytes);

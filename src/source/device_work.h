@@ -16,10 +16,12 @@
 #include "base/strview.h"
 #include "ring/device_ring.h"
 
-/* Texts are numbers from 1, defined in order, before they are used; 0: none. */
+/* Texts, frames and stacks are numbers from 1, defined in order, before they are used; 0: none. */
 struct ss_device_sink {
     void *context;
     void (*text)(void *context, uint32_t number, struct ss_strview text);
+    void (*frame)(void *context, const struct ss_device_frame_message *frame);
+    void (*stack)(void *context, const struct ss_device_stack_message *stack);
     void (*work)(void *context, const struct ss_device_work_message *work);
     void (*call)(void *context, const struct ss_device_call_message *call);
     void (*launch)(void *context, const struct ss_device_launch_message *launch);
@@ -33,7 +35,8 @@ struct ss_device_sink {
     void (*pool)(void *context, const struct ss_device_pool_message *pool);
     void (*external)(void *context, const struct ss_device_external_message *external);
     void (*compilation)(void *context, const struct ss_device_compilation_message *compilation);
-    void (*metrics)(void *context, const struct ss_device_metrics_message *metrics);
+    void (*metrics)(void *context, const struct ss_device_metrics_message *metrics,
+                    const struct ss_device_metric *values);
     void (*sampler)(void *context, const struct ss_device_sampler_message *sampler);
     void (*sample)(void *context, const struct ss_device_sample_message *sample);
 };
@@ -69,7 +72,7 @@ enum ss_device_interface_of ss_device_work_interface(const struct ss_device_work
 struct ss_device_reading {
     struct ss_device_consumer consumer;
     struct ss_device_sink sink;
-    uint32_t texts; /* defined so far */
+    uint32_t texts, frames, stacks; /* defined so far */
     uint64_t bad_messages;
 };
 uint64_t ss_device_reading_drain(struct ss_device_reading *reading, uint64_t most);

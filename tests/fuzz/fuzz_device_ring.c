@@ -11,7 +11,7 @@
 enum { LOG2 = SS_DEVICE_RING_MIN_LOG2, RING_BYTES = 1 << LOG2 };
 
 static struct {
-    uint32_t texts;
+    uint32_t texts, frames, stacks;
     uint64_t passed;
 } seen;
 
@@ -41,6 +41,21 @@ static void on_text(void *context, uint32_t number, struct ss_strview text)
     seen.passed += text.length > 0 && text.data[text.length - 1] != '\0'; /* reads it */
 }
 
+static void on_frame(void *context, const struct ss_device_frame_message *frame)
+{
+    (void)context;
+    check(frame->number == ++seen.frames && frame->line >= 0, "a frame");
+    check_text(frame->file);
+    check_text(frame->function);
+}
+
+static void on_stack(void *context, const struct ss_device_stack_message *stack)
+{
+    (void)context;
+    check(stack->outer <= seen.stacks && stack->number == ++seen.stacks, "a stack");
+    check(stack->frame >= 1 && stack->frame <= seen.frames, "the frame of a stack");
+}
+
 static void on_work(void *context, const struct ss_device_work_message *work)
 {
     (void)context;
@@ -62,7 +77,7 @@ static void on_launch(void *context, const struct ss_device_launch_message *laun
     (void)context;
     check(launch->domain <= SS_DEVICE_DRIVER, "a domain");
     check_text(launch->name);
-    check_text(launch->stack);
+    check(launch->stack <= seen.stacks, "a stack is defined before its use");
     check_times(launch->begin_ns, launch->end_ns);
 }
 
@@ -93,7 +108,7 @@ static void on_switch(void *context, const struct ss_device_switch_message *to)
 static void on_node(void *context, const struct ss_device_node_message *node)
 {
     (void)context;
-    check_text(node->stack);
+    check(node->stack <= seen.stacks, "a stack is defined before its use");
 }
 
 static void on_collective(void *context, const struct ss_device_collective_message *of)
@@ -136,11 +151,16 @@ static void on_compilation(void *context, const struct ss_device_compilation_mes
     check_times(of->begin_ns, of->end_ns);
 }
 
-static void on_metrics(void *context, const struct ss_device_metrics_message *metrics)
+static void on_metrics(void *context, const struct ss_device_metrics_message *metrics,
+                       const struct ss_device_metric *values)
 {
     (void)context;
     check_text(metrics->name);
-    check_text(metrics->values);
+    for (uint32_t i = 0; i < metrics->count; i++) {
+        check_text(values[i].name);
+        check_text(values[i].unit);
+        check(isfinite(values[i].value), "a value is a number");
+    }
     check_text(metrics->identity);
     check_times(metrics->begin_ns, metrics->end_ns);
     check(metrics->step >= -1, "a step");
@@ -169,9 +189,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static uint8_t memory[SS_DEVICE_RING_PAGE_BYTES + RING_BYTES] __attribute__((aligned(4096)));
     struct ss_device_producer producer;
     struct ss_device_reading reading = {
-        .sink = {NULL, on_text, on_work, on_call, on_launch, on_wait, on_device, on_context,
-                 on_switch, on_node, on_collective, on_memory, on_pool, on_external, on_compilation,
-                 on_metrics, on_sampler, on_sample}};
+        .sink = {NULL,        on_text,        on_frame,      on_stack,   on_work,
+                 on_call,     on_launch,      on_wait,       on_device,  on_context,
+                 on_switch,   on_node,        on_collective, on_memory,  on_pool,
+                 on_external, on_compilation, on_metrics,    on_sampler, on_sample}};
     uint64_t begin = size > 0 ? RING_BYTES - UINT64_C(8) * data[0] : 0;
     size_t length = size > 1 ? size - 1 : 0;
     length = length < RING_BYTES ? length : RING_BYTES;
@@ -182,7 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     atomic_store(&producer.header->tail, begin);
     atomic_store(&producer.header->head, begin + length);
-    seen.texts = 0;
+    seen.texts = seen.frames = seen.stacks = 0;
     check(ss_device_consumer_open(&reading.consumer, memory, sizeof memory), "it opens");
     while (ss_device_reading_drain(&reading, 16) == 16) {
     }

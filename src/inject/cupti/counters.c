@@ -12,12 +12,11 @@
 #include "annot/training.h"
 #include "base/env.h"
 #include "base/shared_names.h"
-#include "base/strbuf.h"
 #include "inject/cupti/counters_inside.h"
 #include "inject/cupti/texts.h"
 #include "inject/cupti/writer.h"
 
-enum { TEXT_BYTES = 700, MOST_VALUES_BYTES = SS_DEVICE_MAX_TEXT_BYTES };
+enum { TEXT_BYTES = 700 };
 
 struct ss_cupti_counters ss_counters = {.is_busy = ATOMIC_FLAG_INIT};
 static _Atomic bool is_active; /* published after the rest */
@@ -190,19 +189,20 @@ static const char *unit_of(const char *metric)
     return unit;
 }
 
-/* Names of metrics and units have no characters that JSON escapes: they came from CUPTI, or CUPTI
- * knows them. Values that are not numbers are left out. */
-static void put_values(const double *values, struct ss_strbuf *text)
+/* Values that are not numbers are left out. */
+static uint32_t name_values(const double *values, struct ss_device_metric *metrics)
 {
     const struct ss_counter_choice *choice = &ss_counters.ranges.choice;
-    ss_strbuf_append_char(text, '{');
+    uint32_t count = 0;
     for (size_t i = 0; i < choice->count; i++) {
+        const char *name = choice->names[i];
         if (isfinite(values[i])) {
-            ss_strbuf_append_format(text, "%s\"%s\":[%.17g,\"%s\"]", text->length > 1 ? "," : "",
-                                    choice->names[i], values[i], unit_of(choice->names[i]));
+            const char *unit = unit_of(name);
+            metrics[count++] = (struct ss_device_metric){
+                ss_cupti_text(name, strlen(name)), ss_cupti_text(unit, strlen(unit)), values[i]};
         }
     }
-    ss_strbuf_append_char(text, '}');
+    return count;
 }
 
 /* The duration of a kernel is what was measured of it, if that was. */
@@ -221,25 +221,22 @@ void ss_counters_write(struct ss_device_metrics_message *message)
 {
     struct ss_error err = {0};
     double values[SS_METRICS_MOST];
-    struct ss_strbuf text;
+    struct ss_device_metric metrics[SS_METRICS_MOST];
     if (ss_range_profiler_values(&ss_counters.ranges, values, &err) != SS_OK) {
         if (err.status != SS_E_EMPTY) {
             ss_counters_refuse(&err);
         }
         return;
     }
-    ss_strbuf_init(&text, MOST_VALUES_BYTES);
-    put_values(values, &text);
     message->head.kind = SS_DEVICE_METRICS;
     message->device = (uint32_t)ss_counters.device;
     message->identity = ss_counters.identity;
     message->passes = (uint32_t)ss_counters.ranges.config.passes;
-    message->values = text.overflow ? 0 : ss_cupti_text(text.data, text.length);
+    message->count = name_values(values, metrics);
     if (message->name != 0) {
         set_end(message, values);
     }
-    ss_cupti_writer_put_metrics(message);
-    ss_strbuf_fini(&text);
+    ss_cupti_writer_put_metrics(message, metrics);
     ss_counters.done++;
     bool is_last = ss_counters.request.count > 0 && ss_counters.done >= ss_counters.request.count;
     if (is_last || ss_counters.done == 1) {

@@ -10,7 +10,7 @@
 
 #include "inject/cupti/load.h"
 
-/* CUPTI's callback: a node was made, with the text of a stack; or it was copied. */
+/* CUPTI's callback: a node was made, with its stack; or it was copied. */
 void ss_graph_node_made(const struct ss_cupti *cupti, const struct ss_cupti_graph_data *data,
                         uint32_t stack);
 void ss_graph_node_cloned(const struct ss_cupti *cupti, const struct ss_cupti_graph_data *data);

@@ -20,7 +20,7 @@ enum {
 struct ss_launch {
     uint64_t begin_ns, end_ns;
     uint32_t thread, correlation;
-    uint32_t stack; /* a text */
+    uint32_t stack; /* of texts.h */
     uint32_t function;
     uint8_t domain;   /* of the interface: SS_CUPTI_DOMAIN_…, SS_ROCM_… */
     bool is_captured; /* it made a node of a graph instead */

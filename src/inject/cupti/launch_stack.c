@@ -11,7 +11,6 @@
 
 #include "annot/process.h"
 #include "base/alloc.h"
-#include "base/strbuf.h"
 #include "inject/cupti/texts.h"
 #include "unwind/cpython_code.h"
 #include "unwind/cpython_layout.h"
@@ -32,7 +31,7 @@ struct frame {
 
 struct known {
     uint64_t hash; /* 0: free */
-    uint32_t text;
+    uint32_t stack;
 };
 
 struct ss_launch_stacks {
@@ -215,49 +214,32 @@ static uint32_t walk(uint64_t state, struct frame *frames, uint64_t *hash)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static void append_escaped(struct ss_strbuf *out, struct ss_strview text)
+static uint32_t text_of(const struct ss_code_cache *cache, uint32_t text)
 {
-    for (size_t i = 0; i < text.length; i++) {
-        unsigned char byte = (unsigned char)text.data[i];
-        if (byte == '"' || byte == '\\') {
-            ss_strbuf_append_format(out, "\\%c", byte);
-        } else if (byte < 0x20) {
-            ss_strbuf_append_format(out, "\\u%04x", byte);
-        } else {
-            ss_strbuf_append(out, (const char *)&byte, 1);
-        }
-    }
+    struct ss_strview view = ss_intern_get(&cache->texts, text);
+    return ss_cupti_text(view.data, view.length);
 }
 
-static void append_frame(struct ss_code_cache *cache, const struct frame *frame,
-                         struct ss_strbuf *out)
+/* 0: it is none of the program. */
+static uint32_t frame_of(struct ss_code_cache *cache, const struct frame *frame)
 {
     uint32_t id = ss_code_frame(cache, frame->code, frame->instruction);
     if (id == SS_FRAME_NONE || id == SS_FRAME_SHIM) {
-        return;
+        return 0;
     }
     const struct ss_code_frame *found = &cache->frames.data[id - 1];
     const struct ss_code *code = &cache->codes.data[found->code];
-    ss_strbuf_append_text(out, out->length > 1 ? ",\"" : "\"");
-    append_escaped(out, ss_intern_get(&cache->texts, code->file));
-    ss_strbuf_append_format(out, "(%d): ", found->line > 0 ? found->line : 0);
-    append_escaped(out, ss_intern_get(&cache->texts, code->function));
-    ss_strbuf_append_text(out, "\"");
+    return ss_cupti_frame(text_of(cache, code->file), text_of(cache, code->function),
+                          found->line > 0 ? found->line : 0);
 }
 
 static uint32_t resolve(struct ss_launch_stacks *stacks, const struct frame *frames, uint32_t count)
 {
-    enum { MOST_BYTES = 12 << 10 };
-    struct ss_strbuf text;
-    ss_strbuf_init(&text, 4 * MOST_BYTES);
-    ss_strbuf_append_text(&text, "[");
-    for (uint32_t i = 0; i < count && text.length < MOST_BYTES; i++) {
-        append_frame(&stacks->cache, &frames[i], &text);
+    uint32_t stack = 0;
+    for (uint32_t i = count; i-- > 0;) {
+        stack = ss_cupti_stack(stack, frame_of(&stacks->cache, &frames[i]));
     }
-    ss_strbuf_append_text(&text, "]");
-    uint32_t number = text.length > 2 ? ss_cupti_text(text.data, text.length) : 0;
-    ss_strbuf_fini(&text);
-    return number;
+    return stack;
 }
 
 /* --- known stacks ----------------------------------------------------------------------------- */
@@ -343,13 +325,13 @@ uint32_t ss_launch_stack(struct ss_launch_stacks **stacks)
     }
     struct known *known = find(*stacks, hash);
     if (known->hash == hash) {
-        return known->text;
+        return known->stack;
     }
-    uint32_t text = resolve(*stacks, frames, count);
+    uint32_t stack = resolve(*stacks, frames, count);
     if (2 * ++(*stacks)->count > (*stacks)->slots) {
         grow(*stacks);
         known = find(*stacks, hash);
     }
-    *known = (struct known){hash, text};
-    return text;
+    *known = (struct known){hash, stack};
+    return stack;
 }

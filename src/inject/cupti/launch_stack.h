@@ -17,8 +17,8 @@ enum { SS_LAUNCH_STACK_DEPTH = 128 /* the innermost frames */ };
 
 struct ss_launch_stacks;
 
-/* A text of texts.h: a JSON list of frames, "file(line): function", the innermost first. 0: the
- * thread has no Python frames, or they cannot be read. Creates `*stacks` on the first use. */
+/* A stack of texts.h. 0: the thread has no Python frames, or they cannot be read. Creates `*stacks`
+ * on the first use. */
 uint32_t ss_launch_stack(struct ss_launch_stacks **stacks);
 void ss_launch_stacks_free(struct ss_launch_stacks *stacks);
 /* Why stacks cannot be read; "": they can, or the process has no Python, or it is not known yet. */

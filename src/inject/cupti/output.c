@@ -74,23 +74,45 @@ static void put(struct ss_cupti_output *output, struct ss_device_message *messag
     }
 }
 
-static void put_texts(struct ss_cupti_output *output)
+static const struct ss_strview nothing = {"", 0};
+
+/* Texts first, then the frames that refer to them, then the stacks of these. */
+static void put_definitions(struct ss_cupti_output *output)
 {
-    uint32_t count = ss_cupti_text_count();
-    while (output->texts < count) {
-        struct ss_strview text = ss_cupti_text_get(output->texts + 1);
+    struct ss_cupti_counts counts = ss_cupti_counts();
+    while (output->defined.texts < counts.texts) {
+        struct ss_strview text = ss_cupti_text_get(output->defined.texts + 1);
         struct ss_device_text message = {.head.kind = SS_DEVICE_TEXT,
-                                         .number = ++output->texts,
+                                         .number = ++output->defined.texts,
                                          .length = (uint32_t)text.length};
         put(output, &message.head, sizeof message, text);
+    }
+    while (output->defined.frames < counts.frames) {
+        struct ss_device_frame_message message;
+        ss_cupti_frame_get(++output->defined.frames, &message);
+        put(output, &message.head, sizeof message, nothing);
+    }
+    while (output->defined.stacks < counts.stacks) {
+        struct ss_device_stack_message message;
+        ss_cupti_stack_get(++output->defined.stacks, &message);
+        put(output, &message.head, sizeof message, nothing);
     }
 }
 
 void ss_cupti_output_put(struct ss_cupti_output *output, struct ss_device_message *message,
                          size_t bytes)
 {
-    put_texts(output);
-    put(output, message, bytes, (struct ss_strview){"", 0});
+    put_definitions(output);
+    put(output, message, bytes, nothing);
+}
+
+void ss_cupti_output_put_metrics(struct ss_cupti_output *output,
+                                 struct ss_device_metrics_message *message,
+                                 const struct ss_device_metric *values)
+{
+    put_definitions(output);
+    put(output, &message->head, sizeof *message,
+        (struct ss_strview){(const char *)values, message->count * sizeof *values});
 }
 
 uint32_t ss_cupti_output_name(struct ss_cupti_output *output, uint64_t address)

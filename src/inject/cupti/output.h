@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device ring of this process, and what goes into it: texts before the messages that refer to
- * them. Used by the writer's thread, which waits for room while the recorder reads.
+ * The device ring of this process, and what goes into it: texts, frames and stacks before the
+ * messages that refer to them. Used by the writer's thread, which waits for room while the recorder
+ * reads.
  */
 #ifndef SS_INJECT_CUPTI_OUTPUT_H
 #define SS_INJECT_CUPTI_OUTPUT_H
@@ -9,11 +10,12 @@
 #include <stdbool.h>
 
 #include "inject/cupti/decode.h"
+#include "inject/cupti/texts.h"
 
 struct ss_cupti_output {
     struct ss_device_producer ring;
-    uint32_t texts;  /* defined so far */
-    bool is_patient; /* waits for room */
+    struct ss_cupti_counts defined; /* so far */
+    bool is_patient;                /* waits for room */
     struct ss_cupti_name_cache *names;
 };
 
@@ -22,6 +24,10 @@ bool ss_cupti_output_open(struct ss_cupti_output *output, enum ss_device_interfa
                           uint32_t version, char *problem, size_t size);
 void ss_cupti_output_put(struct ss_cupti_output *output, struct ss_device_message *message,
                          size_t bytes);
+/* The message and its `count` values. */
+void ss_cupti_output_put_metrics(struct ss_cupti_output *output,
+                                 struct ss_device_metrics_message *message,
+                                 const struct ss_device_metric *values);
 /* The number of a text at an address in this process, such as the name of a kernel. */
 uint32_t ss_cupti_output_name(struct ss_cupti_output *output, uint64_t address);
 

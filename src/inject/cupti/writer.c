@@ -9,6 +9,7 @@
 
 #include "annot/names.h"
 #include "annot/stamp.h"
+#include "base/alloc.h"
 #include "base/thread.h"
 #include "inject/cupti/clock.h"
 #include "inject/cupti/decode.h"
@@ -110,18 +111,25 @@ static void write_switches(void)
 static struct {
     pthread_mutex_t lock;
     uint32_t count;
-    struct ss_device_metrics_message waiting[MOST_METRICS];
+    struct waiting_metrics {
+        struct ss_device_metrics_message message;
+        struct ss_device_metric *values; /* on the heap */
+    } waiting[MOST_METRICS];
 } metrics_queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void ss_cupti_writer_put_metrics(const struct ss_device_metrics_message *metrics)
+void ss_cupti_writer_put_metrics(const struct ss_device_metrics_message *metrics,
+                                 const struct ss_device_metric *values)
 {
+    struct waiting_metrics waiting = {*metrics, ss_alloc((metrics->count + 1) * sizeof *values)};
+    memcpy(waiting.values, values, metrics->count * sizeof *values);
     pthread_mutex_lock(&metrics_queue.lock);
     bool has_room = metrics_queue.count < MOST_METRICS;
     if (has_room) {
-        metrics_queue.waiting[metrics_queue.count++] = *metrics;
+        metrics_queue.waiting[metrics_queue.count++] = waiting;
     }
     pthread_mutex_unlock(&metrics_queue.lock);
     if (!has_room) {
+        ss_free(waiting.values);
         atomic_fetch_add_explicit(&header()->lost_messages, 1, memory_order_relaxed);
     }
     ss_cupti_pool_wake();
@@ -129,14 +137,15 @@ void ss_cupti_writer_put_metrics(const struct ss_device_metrics_message *metrics
 
 static void write_metrics(void)
 {
-    struct ss_device_metrics_message waiting[MOST_METRICS];
+    struct waiting_metrics waiting[MOST_METRICS];
     pthread_mutex_lock(&metrics_queue.lock);
     uint32_t count = metrics_queue.count;
     memcpy(waiting, metrics_queue.waiting, count * sizeof *waiting);
     metrics_queue.count = 0;
     pthread_mutex_unlock(&metrics_queue.lock);
     for (uint32_t i = 0; i < count; i++) {
-        ss_cupti_output_put(&writer.output, &waiting[i].head, sizeof waiting[i]);
+        ss_cupti_output_put_metrics(&writer.output, &waiting[i].message, waiting[i].values);
+        ss_free(waiting[i].values);
     }
 }
 

@@ -32,9 +32,10 @@ void ss_cupti_writer_set_state(enum ss_device_collector state);
 void ss_cupti_writer_set_window(bool is_open);
 /* Whether work is recorded from now on. */
 void ss_cupti_writer_switch(bool on);
-/* What hardware counters measured; its texts are defined. Any thread. More than the writer can hold
- * are counted as lost. */
-void ss_cupti_writer_put_metrics(const struct ss_device_metrics_message *metrics);
+/* What hardware counters measured, `count` values; their texts are defined. Any thread. More than
+ * the writer can hold are counted as lost. */
+void ss_cupti_writer_put_metrics(const struct ss_device_metrics_message *metrics,
+                                 const struct ss_device_metric *values);
 /* CUPTI's times are on a clock of its own. */
 void ss_cupti_writer_calibrate(bool needed);
 bool ss_cupti_writer_is_calibrated(void);

@@ -239,6 +239,8 @@ struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context
     struct ss_device_tracks *devices = ss_alloc_zero(1, sizeof *devices);
     struct ss_device_sink sink = {devices,
                                   on_text,
+                                  ss_device_on_frame,
+                                  ss_device_on_stack,
                                   ss_device_on_work,
                                   ss_device_on_call,
                                   ss_device_on_launch,
@@ -275,6 +277,8 @@ struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context
     }
     unlink(file); /* both sides have it mapped */
     ss_vec_push(&devices->texts, (struct ss_device_name){0});
+    ss_vec_push(&devices->frames, (struct ss_device_frame){0});
+    ss_vec_push(&devices->stacks, (struct ss_device_stack){0});
     return devices;
 }
 
@@ -372,6 +376,8 @@ void ss_device_tracks_end(struct ss_device_tracks *devices, uint64_t now_ns,
     }
     ss_vec_fini(&devices->streams);
     ss_vec_fini(&devices->texts);
+    ss_vec_fini(&devices->frames);
+    ss_vec_fini(&devices->stacks);
     ss_vec_fini(&devices->devices);
     ss_vec_fini(&devices->contexts);
     ss_vec_fini(&devices->waits);

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/device_api.h"
 #include "base/shared_names.h"
@@ -55,11 +53,11 @@ static struct ss_device_name *call_of(struct ss_device_tracks *devices, uint32_t
     return text;
 }
 
-/* cudaLaunchKernel, cuLaunchKernelEx, cudaGraphLaunch: not copies, which may need no device. */
+/* Not copies, which may need no device, nor functions of the host. */
 static bool is_of_kernel(const struct ss_device_tracks *devices, uint32_t name)
 {
     struct ss_strview text = ss_device_text_of(devices, name);
-    return memmem(text.data, text.length, "Launch", strlen("Launch")) != NULL;
+    return ss_device_call_launches_kernel(text) || ss_device_call_launches_graph(text);
 }
 
 static void write_call(struct ss_device_tracks *devices, const struct ss_device_call_message *call,
@@ -76,7 +74,7 @@ static void write_call(struct ss_device_tracks *devices, const struct ss_device_
     ss_device_add_number(&fields, SS_EVENT_FIELD_correlation, call->correlation);
     ss_device_add_number(&fields, SS_EVENT_FIELD_external_id,
                          ss_device_external_of(devices, call->correlation));
-    ss_device_add_text(&fields, SS_EVENT_FIELD_stack, ss_device_text_of(devices, stack));
+    ss_device_add_text(&fields, SS_EVENT_FIELD_stack, ss_device_stack_of(devices, stack));
     devices->totals.calls++;
     ss_device_write(devices, begin_ns, track,
                     call_of(devices, call->name, call->domain)->calls[call->domain], begin_ns,
@@ -126,8 +124,7 @@ static void forget(struct ss_device_tracks *devices, struct ss_device_pending *p
 /* All nodes of a graph have the correlation of its launch. */
 static void drop_if_complete(struct ss_device_tracks *devices, struct ss_device_pending *pending)
 {
-    struct ss_strview name = ss_device_text_of(devices, pending->launch.name);
-    bool has_more = memmem(name.data, name.length, "Graph", strlen("Graph")) != NULL;
+    bool has_more = ss_device_call_launches_graph(ss_device_text_of(devices, pending->launch.name));
     if (pending->is_written && pending->has_work && pending->launch.outer == 0 && !has_more) {
         forget(devices, pending);
     }

@@ -3,7 +3,8 @@
  * device_tracks.c (life, names, entities), device_tracks_work.c (work on streams),
  * device_tracks_calls.c (calls, and their launches), device_tracks_waits.c, device_tracks_memory.c,
  * device_tracks_compilations.c (also ids of the program), device_tracks_metrics.c,
- * device_tracks_samples.c. */
+ * device_tracks_samples.c,
+ * device_tracks_stacks.c. */
 #ifndef SS_RECORD_DEVICES_DEVICE_TRACKS_INSIDE_H
 #define SS_RECORD_DEVICES_DEVICE_TRACKS_INSIDE_H
 
@@ -18,6 +19,16 @@ struct ss_device_name {
     uint32_t kernel;                   /* name of the trace; 0: not defined yet */
     uint32_t calls[SS_DEVICE_DOMAINS]; /* by domain */
     enum ss_event_type type;           /* of calls */
+};
+
+/* A frame of Python. */
+struct ss_device_frame {
+    uint32_t file, function; /* texts of the ring */
+    int32_t line;            /* 0: unknown */
+};
+struct ss_device_stack {
+    uint32_t outer, frame;
+    uint32_t text; /* as a field of the trace has it; of context->names.texts. 0: not needed yet */
 };
 
 struct ss_device_unit {
@@ -55,7 +66,7 @@ struct ss_device_collective {
     int64_t bytes; /* -1: unknown */
 };
 
-/* A node of a graph, and the text of the stack that made it. */
+/* A node of a graph, and the stack that made it. */
 struct ss_device_node {
     uint64_t node;
     uint32_t stack;
@@ -122,7 +133,9 @@ struct ss_device_tracks {
     struct ss_device_work_source *source;
     uint64_t now_ns;
     struct ss_device_totals totals;
-    struct ss_vec_of(struct ss_device_name) texts; /* by number */
+    struct ss_vec_of(struct ss_device_name) texts;   /* by number */
+    struct ss_vec_of(struct ss_device_frame) frames; /* by number */
+    struct ss_vec_of(struct ss_device_stack) stacks; /* by number */
     struct ss_vec_of(struct ss_device_unit) devices;
     struct ss_vec_of(struct ss_device_context) contexts;
     struct ss_vec_of(struct ss_device_stream) streams;
@@ -152,6 +165,10 @@ struct ss_device_fields {
 void ss_device_add_number(struct ss_device_fields *fields, uint32_t field, uint64_t number);
 void ss_device_add_text(struct ss_device_fields *fields, uint32_t field, struct ss_strview text);
 struct ss_strview ss_device_text_of(const struct ss_device_tracks *devices, uint32_t number);
+/* The stack as a field of the trace; 0: "". */
+struct ss_strview ss_device_stack_of(struct ss_device_tracks *devices, uint32_t number);
+void ss_device_on_frame(void *context, const struct ss_device_frame_message *frame);
+void ss_device_on_stack(void *context, const struct ss_device_stack_message *stack);
 /* Ends follow begins on their track. `at_ns`: decides whose file has it, where each window has one:
  * the start of the launch. */
 void ss_device_write_range(struct ss_device_tracks *devices, uint64_t at_ns, uint32_t track_ref,
@@ -216,7 +233,8 @@ void ss_device_on_wait(void *context, const struct ss_device_wait_message *wait)
 
 /* --- device_tracks_metrics.c ------------------------------------------------------------------ */
 
-void ss_device_on_metrics(void *context, const struct ss_device_metrics_message *metrics);
+void ss_device_on_metrics(void *context, const struct ss_device_metrics_message *metrics,
+                          const struct ss_device_metric *values);
 
 /* --- device_tracks_calls.c -------------------------------------------------------------------- */
 

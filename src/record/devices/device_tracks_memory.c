@@ -149,7 +149,7 @@ static void add_fields(struct ss_device_tracks *devices, struct ss_device_fields
     }
     ss_device_add_text(
         fields, SS_EVENT_FIELD_stack,
-        ss_device_text_of(devices, ss_device_found_allocation(devices, message->correlation)));
+        ss_device_stack_of(devices, ss_device_found_allocation(devices, message->correlation)));
 }
 
 static void write_memory(struct ss_device_tracks *devices,

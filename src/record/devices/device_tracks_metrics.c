@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/shared_names.h"
+#include "base/strbuf.h"
 #include "platform/gpu_mark.h"
 #include "record/devices/device_tracks_inside.h"
 #include "record/processes/context.h"
@@ -76,9 +77,26 @@ static bool is_shown(struct ss_device_tracks *devices,
     return devices->is_marked;
 }
 
-void ss_device_on_metrics(void *context, const struct ss_device_metrics_message *message)
+/* {"METRIC": [VALUE, "UNIT"], …}: names and units have no characters that JSON escapes, since CUPTI
+ * knows them. */
+static void write_values(const struct ss_device_tracks *devices,
+                         const struct ss_device_metric *values, uint32_t count,
+                         struct ss_strbuf *out)
 {
-    struct ss_device_tracks *devices = context;
+    ss_strbuf_append_char(out, '{');
+    for (uint32_t i = 0; i < count; i++) {
+        struct ss_strview name = ss_device_text_of(devices, values[i].name);
+        struct ss_strview unit = ss_device_text_of(devices, values[i].unit);
+        ss_strbuf_append_format(out, "%s\"%.*s\":[%.17g,\"%.*s\"]", i > 0 ? "," : "",
+                                (int)name.length, name.data, values[i].value, (int)unit.length,
+                                unit.data);
+    }
+    ss_strbuf_append_char(out, '}');
+}
+
+static void write_metrics(struct ss_device_tracks *devices,
+                          const struct ss_device_metrics_message *message, struct ss_strview values)
+{
     struct ss_device_fields fields = {.count = 0};
     struct ss_device_metrics_message metrics = *message;
     metrics.end_ns = metrics.end_ns < devices->now_ns ? metrics.end_ns : devices->now_ns;
@@ -86,7 +104,7 @@ void ss_device_on_metrics(void *context, const struct ss_device_metrics_message 
     ss_device_add_text(&fields,
                        is_shown(devices, &metrics) ? SS_EVENT_FIELD_metrics
                                                    : SS_EVENT_FIELD_untested_metrics,
-                       ss_device_text_of(devices, metrics.values));
+                       values);
     if (metrics.name != 0) {
         write_kernel(devices, &metrics, &fields);
         return;
@@ -101,4 +119,16 @@ void ss_device_on_metrics(void *context, const struct ss_device_metrics_message 
                                           ss_strview_of("counters"), SS_EVENT_TYPE_range),
             metrics.begin_ns, metrics.end_ns, fields.values, fields.count);
     }
+}
+
+void ss_device_on_metrics(void *context, const struct ss_device_metrics_message *message,
+                          const struct ss_device_metric *values)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, SS_DEVICE_MAX_TEXT_BYTES);
+    write_values(context, values, message->count, &text);
+    write_metrics(context, message,
+                  text.overflow ? (struct ss_strview){"", 0}
+                                : (struct ss_strview){text.data, text.length});
+    ss_strbuf_fini(&text);
 }

@@ -286,7 +286,7 @@ static void add_place(struct ss_device_tracks *devices, struct ss_device_fields 
     const struct ss_device_node *node =
         work->graph_node != 0 ? find_node(devices, work->graph_node) : NULL;
     if (node != NULL) {
-        ss_device_add_text(fields, SS_EVENT_FIELD_stack, ss_device_text_of(devices, node->stack));
+        ss_device_add_text(fields, SS_EVENT_FIELD_stack, ss_device_stack_of(devices, node->stack));
     }
 }
 

@@ -27,7 +27,7 @@ struct fixture {
     struct ss_device_tracks *devices;
     struct ss_device_totals totals;
     void *memory;
-    uint32_t texts;
+    uint32_t texts, frames, stacks;
 };
 
 /* Of what `begin` opens; NULL: all is written. */
@@ -73,6 +73,21 @@ static inline uint32_t put_text(struct fixture *fixture, const char *text)
     assert_true(
         ss_device_put(&fixture->producer, &message.head, sizeof message, text, strlen(text)));
     return message.number;
+}
+
+/* A frame that `outer` called. */
+static inline uint32_t put_stack(struct fixture *fixture, uint32_t outer, const char *file,
+                                 int32_t line, const char *function)
+{
+    struct ss_device_frame_message frame = {.number = ++fixture->frames,
+                                            .file = put_text(fixture, file),
+                                            .function = put_text(fixture, function),
+                                            .line = line};
+    struct ss_device_stack_message stack = {
+        .number = ++fixture->stacks, .outer = outer, .frame = frame.number};
+    put(fixture, SS_DEVICE_FRAME, &frame, sizeof frame);
+    put(fixture, SS_DEVICE_STACK, &stack, sizeof stack);
+    return stack.number;
 }
 
 static inline void put_launch(struct fixture *fixture, uint32_t correlation, const char *name,

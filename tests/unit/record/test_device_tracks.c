@@ -155,7 +155,7 @@ static void a_launch_its_call_and_its_work_are_joined(void **state)
     (void)state;
     struct fixture fixture;
     begin(&fixture);
-    struct ss_device_launch_message launch = {.stack = put_text(&fixture, "[\"f\"]")};
+    struct ss_device_launch_message launch = {.stack = put_stack(&fixture, 0, "a.py", 7, "f")};
     put_launch(&fixture, 5, "cudaLaunchKernel", launch);
     put_call(&fixture, 5, "cudaLaunchKernel", SS_DEVICE_RUNTIME);
     put_work(&fixture, work_of(SS_DEVICE_KERNEL, 5));
@@ -163,8 +163,9 @@ static void a_launch_its_call_and_its_work_are_joined(void **state)
     drain(&fixture, 1000);
     assert_true(ss_device_tracks_has_all(fixture.devices, at(1000), 0));
     end(&fixture);
-    story_has(&fixture.story,
-              "+11 CUDA API begin cudaLaunchKernel (runtime) correlation=5 stack=[\"f\"]\n");
+    story_has(
+        &fixture.story,
+        "+11 CUDA API begin cudaLaunchKernel (runtime) correlation=5 stack=[\"a.py(7): f\"]\n");
     story_has(&fixture.story, "+19 CUDA API end\n");
     story_has(&fixture.story, "+11 CUDA API begin cuCtxSynchronize (driver) correlation=9\n");
     story_has(&fixture.story, "begin <unknown kernel> (kernel) correlation=5");
@@ -209,6 +210,7 @@ static void what_a_launch_is_says_whether_work_is_awaited(void **state)
     } cases[] = {{"cudaLaunchKernel", 0, 0, true},
                  {"cudaGraphLaunch", 0, 0, true},
                  {"cudaMemcpyAsync", 0, 0, false},
+                 {"cudaLaunchHostFunc", 0, 0, false},
                  {"cudaLaunchKernel", SS_DEVICE_LAUNCH_CAPTURED, 0, false},
                  {"cuLaunchKernel", SS_DEVICE_LAUNCH_NESTED, 77, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -259,7 +261,8 @@ static void a_graph_has_many_works(void **state)
         begin(&fixture);
         struct ss_device_launch_message launch = {.flags = SS_DEVICE_LAUNCH_IS_CALL};
         put_launch(&fixture, 5, cases[i].name, launch);
-        struct ss_device_node_message node = {.node = 44, .stack = put_text(&fixture, "[\"g\"]")};
+        struct ss_device_node_message node = {.node = 44,
+                                              .stack = put_stack(&fixture, 0, "a.py", 7, "g")};
         put(&fixture, SS_DEVICE_NODE, &node, sizeof node);
         for (uint64_t k = 0; k < 3; k++) {
             struct ss_device_work_message work = work_of(SS_DEVICE_KERNEL, 5);
@@ -270,7 +273,7 @@ static void a_graph_has_many_works(void **state)
         end(&fixture);
         assert_int_equal(fixture.totals.unplaced_kernels, cases[i].unplaced);
         story_has(&fixture.story, "graph=9 graph_node=43\n");
-        story_has(&fixture.story, "graph=9 graph_node=44 stack=[\"g\"]\n");
+        story_has(&fixture.story, "graph=9 graph_node=44 stack=[\"a.py(7): g\"]\n");
     }
 }
 

@@ -92,7 +92,7 @@ static void an_allocation_has_the_place_of_its_call(void **state)
     (void)state;
     struct fixture fixture;
     begin(&fixture);
-    struct ss_device_launch_message launch = {.stack = put_text(&fixture, "[\"alloc\"]")};
+    struct ss_device_launch_message launch = {.stack = put_stack(&fixture, 0, "a.py", 7, "alloc")};
     put_launch(&fixture, 8, "cudaMallocAsync", launch);
     struct ss_device_memory_message more = {.correlation = 8, .pool = 0x77, .pool_bytes = 900};
     put_memory(&fixture, 100, 0x1000, 4096, more);
@@ -100,7 +100,7 @@ static void an_allocation_has_the_place_of_its_call(void **state)
     story_has(&fixture.story,
               "instant Allocation (Device, pool) (memory) = 4096 correlation=8 context=1 "
               "address=4096 allocated_bytes=4096 pool=119 reserved_bytes=900 to_memory=device "
-              "stack=[\"alloc\"]\n");
+              "stack=[\"a.py(7): alloc\"]\n");
 }
 
 static void pools_are_marked(void **state)
