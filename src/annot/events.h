@@ -168,15 +168,17 @@ static inline uint64_t ss_event_begin(uint32_t domain, uint32_t name, struct ss_
 struct ss_event_collective {
     uint32_t group, datatype;     /* names; datatype 0: unknown */
     uint32_t algorithm, protocol; /* names; 0: unknown */
-    uint32_t reduction;           /* enum ss_ring_reduction */
-    uint32_t size;                /* ranks of the group */
-    int64_t sequence;             /* -1: none */
-    int64_t bytes;                /* -1: unknown */
-    int64_t root;                 /* a rank of the world; -1: none, or unknown */
-    uint32_t module;              /* a name: what the data belongs to; 0: unknown */
-    bool has_tag; /* a transfer: root is the partner, sequence its number with this tag */
-    uint32_t tag; /* at most SS_RING_MOST_TAG */
-    int64_t self; /* of a transfer: the process's own rank in the world */
+    enum ss_ring_library library;
+    enum ss_ring_direction direction;
+    uint32_t reduction; /* enum ss_ring_reduction */
+    uint32_t size;      /* ranks of the group */
+    int64_t sequence;   /* -1: none */
+    int64_t bytes;      /* -1: unknown */
+    int64_t root;       /* a rank of the world; -1: none, or unknown */
+    uint32_t module;    /* a name: what the data belongs to; 0: unknown */
+    bool has_tag;       /* a transfer: root is the partner, sequence its number with this tag */
+    uint32_t tag;       /* at most SS_RING_MOST_TAG */
+    int64_t self;       /* of a transfer: the process's own rank in the world */
 };
 
 static inline uint64_t ss_event_collective_flags(const struct ss_event_collective *collective)
@@ -206,7 +208,10 @@ static inline uint64_t ss_event_begin_collective(uint32_t domain, uint32_t name,
     uint64_t algorithm = collective->has_tag ? collective->tag : collective->algorithm;
     uint64_t protocol = collective->has_tag ? collective->module : collective->protocol;
     struct ss_ring_extra more[3] = {
-        {ss_process_new_id(), collective->datatype | algorithm << 24},
+        {ss_process_new_id(), (collective->datatype & (SS_RING_MAX_NAMES - 1)) |
+                                  (uint64_t)collective->library << SS_RING_LIBRARY_SHIFT |
+                                  (uint64_t)collective->direction << SS_RING_DIRECTION_SHIFT |
+                                  algorithm << 24},
         {(uint64_t)collective->sequence, collective->group | (uint64_t)(collective->size & 0xffffff)
                                                                  << 24},
         {(uint64_t)collective->bytes, ss_event_collective_flags(collective) | protocol << 24}};

@@ -28,7 +28,7 @@
 #define SS_RING_MAGIC UINT64_C(0x31474e4952535353) /* "SSSRING1" */
 
 enum {
-    SS_RING_VERSION = 1,
+    SS_RING_VERSION = 2,
     SS_RING_BYTE_ORDER = 0x01020304,
     SS_RING_PAGE_BYTES = 4096,
     SS_RING_LINE_BYTES = 64,
@@ -257,7 +257,8 @@ enum ss_ring_type {
                      record, extra the line; a second continuation: value hits */
     SS_RING_COLLECTIVE, /* a BEGIN of a collective, or of a transfer between two ranks. detail:
                            rank of the root or the partner, plus one; 0: none. Value id, extra the
-                           datatype, and the algorithm << 24, names; then value number in the group,
+                           datatype, enum ss_ring_library << 16, enum ss_ring_direction << 18, and
+                           the algorithm << 24, names; then value number in the group,
                            or among the transfers of its ranks and tag, -1: none, extra the name of
                            the group, and its size << 24; then value bytes, extra flags (enum
                            ss_ring_collective), and the protocol << 24, a name */
@@ -275,6 +276,16 @@ enum ss_ring_collective {
     SS_RING_MOST_TAG = 0xffffff,
     SS_RING_MOST_SELF = 0xfffe
 };
+
+/* Whose a collective is. */
+enum ss_ring_library { SS_RING_OTHER_LIBRARY, SS_RING_NCCL, SS_RING_MPI, SS_RING_GLOO };
+enum ss_ring_direction {
+    SS_RING_OF_ALL, /* ranks of its group */
+    SS_RING_SENDS,  /* to one partner */
+    SS_RING_RECEIVES,
+    SS_RING_OF_TWO /* with one partner, in any direction */
+};
+enum { SS_RING_LIBRARY_SHIFT = 16, SS_RING_DIRECTION_SHIFT = 18 };
 
 /* What a collective makes of the ranks' values. */
 enum ss_ring_reduction {

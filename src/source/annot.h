@@ -62,12 +62,14 @@ struct ss_annot_event {
         bool is_described;            /* else nothing is known of one */
         uint32_t group, datatype;     /* names; 0: not known */
         uint32_t algorithm, protocol; /* names; 0: not known */
-        uint32_t reduction;           /* enum ss_ring_reduction */
-        uint32_t size;                /* of the group; 0: unknown */
-        int64_t sequence;             /* -1: none */
-        int64_t root;                 /* -1: none */
-        uint32_t module;              /* a name: what the data belongs to; 0: not known */
-        int64_t tag, self;            /* of a transfer: its tag, the own rank; -1: none */
+        enum ss_ring_library library;
+        enum ss_ring_direction direction;
+        uint32_t reduction; /* enum ss_ring_reduction */
+        uint32_t size;      /* of the group; 0: unknown */
+        int64_t sequence;   /* -1: none */
+        int64_t root;       /* -1: none */
+        uint32_t module;    /* a name: what the data belongs to; 0: not known */
+        int64_t tag, self;  /* of a transfer: its tag, the own rank; -1: none */
     } collective;
 };
 

@@ -260,7 +260,11 @@ static void set_collective(struct ss_annot *annot, const struct ss_ring_record *
 {
     event->id = record->value[0];
     event->collective.is_described = true;
-    event->collective.datatype = known_name(annot, (uint32_t)(record->extra[0] & 0xffffff));
+    event->collective.datatype = known_name(annot, (uint32_t)(record->extra[0] & 0xffff));
+    event->collective.library =
+        (enum ss_ring_library)(record->extra[0] >> SS_RING_LIBRARY_SHIFT & 3);
+    event->collective.direction =
+        (enum ss_ring_direction)(record->extra[0] >> SS_RING_DIRECTION_SHIFT & 3);
     event->collective.sequence = (int64_t)record->value[1];
     event->collective.group = known_name(annot, (uint32_t)(record->extra[1] & 0xffffff));
     event->collective.size = (uint32_t)(record->extra[1] >> 24 & 0xffffff);

@@ -52,7 +52,10 @@ uint64_t ss_mpi_begin(const struct ss_mpi_call *call)
     if (group == NULL || group->name == 0 || call->waits_for_none || !call->function->transfers) {
         return ss_event_begin(domain_of_mpi(), name_of(call->function, false), bytes_of(call));
     }
-    struct ss_event_collective collective = {.group = group->name,
+    struct ss_event_collective collective = {.library = SS_RING_MPI,
+                                             .direction = call->is_collective ? SS_RING_OF_ALL
+                                                                              : SS_RING_OF_TWO,
+                                             .group = group->name,
                                              .datatype = call->datatype,
                                              .size = group->size,
                                              .sequence = sequence,

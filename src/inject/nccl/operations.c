@@ -161,7 +161,8 @@ void ss_nccl_communicator_free(struct ss_nccl_communicator *communicator)
 
 uint64_t ss_nccl_begin_range(uint32_t name, const struct ss_nccl_operation *operation)
 {
-    struct ss_event_collective collective = {.group = operation->group,
+    struct ss_event_collective collective = {.library = SS_RING_NCCL,
+                                             .group = operation->group,
                                              .datatype = operation->datatype,
                                              .algorithm = operation->algorithm,
                                              .protocol = operation->protocol,

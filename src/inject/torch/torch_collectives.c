@@ -151,20 +151,35 @@ static struct details details_below(const struct group *group, const char *scope
 
 /* --- operations ------------------------------------------------------------------------------- */
 
-static bool is_transfer(const char *scope)
+/* "gloo:send": what torch calls the backend. */
+static enum ss_ring_library library_of(const char *scope)
+{
+    return strncmp(scope, "gloo:", 5) == 0   ? SS_RING_GLOO
+           : strncmp(scope, "nccl:", 5) == 0 ? SS_RING_NCCL
+           : strncmp(scope, "mpi:", 4) == 0  ? SS_RING_MPI
+                                             : SS_RING_OTHER_LIBRARY;
+}
+
+static enum ss_ring_direction direction_of(const char *scope)
 {
     const char *name = strchr(scope, ':');
-    return name != NULL && (strncmp(name + 1, "send", 4) == 0 || strncmp(name + 1, "recv", 4) == 0);
+    return name == NULL                                                       ? SS_RING_OF_ALL
+           : strncmp(name + 1, "send", 4) == 0                                ? SS_RING_SENDS
+           : strncmp(name + 1, "recv", 4) == 0                                ? SS_RING_RECEIVES
+           : strcmp(name + 1, "isend") == 0 || strcmp(name + 1, "irecv") == 0 ? SS_RING_OF_TWO
+                                                                              : SS_RING_OF_ALL;
 }
 
 /* A transfer begins within the call that starts it. */
-static bool put_transfer(const struct group *group, const struct call *call,
+static bool put_transfer(const struct group *group, const struct call *call, const char *scope,
                          struct ss_event_collective *collective)
 {
     if (call == NULL || transfer.depth != depth || group_of(call->group) != group) {
         return false;
     }
-    *collective = (struct ss_event_collective){.group = group->name,
+    *collective = (struct ss_event_collective){.library = library_of(scope),
+                                               .direction = direction_of(scope),
+                                               .group = group->name,
                                                .size = group->size,
                                                .sequence = transfer.sequence,
                                                .datatype = call->details.datatype,
@@ -192,8 +207,9 @@ bool ss_torch_collective_next(const struct ss_torch_call *torch_call, const char
         return false;
     }
     int64_t operation = atomic_fetch_add_explicit(&group->operations, 1, memory_order_relaxed);
-    if (is_transfer(scope)) {
-        return put_transfer(group, call, collective);
+    enum ss_ring_direction direction = direction_of(scope);
+    if (direction == SS_RING_SENDS || direction == SS_RING_RECEIVES) {
+        return put_transfer(group, call, scope, collective);
     }
     struct details details;
     if (call != NULL && !is_of_thread) {
@@ -202,6 +218,8 @@ bool ss_torch_collective_next(const struct ss_torch_call *torch_call, const char
         details = details_below(group, scope, torch_call);
     }
     *collective = (struct ss_event_collective){
+        .library = library_of(scope),
+        .direction = direction,
         .group = group->name,
         .size = group->size,
         .sequence = atomic_fetch_add_explicit(&group->collectives, 1, memory_order_relaxed),

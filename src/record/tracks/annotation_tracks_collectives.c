@@ -1,31 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What events say of collectives, and of sends and receives. */
-#include <string.h>
-
 #include "base/device_api.h"
 #include "base/intern.h"
 #include "record/tracks/annotation_tracks_inside.h"
 #include "record/tracks/collective_module.h"
 #include "trace/event_fields.h"
 
-static enum ss_group_kind group_kind_of(struct ss_strview scope)
-{
-    static const struct {
-        const char *prefix;
-        enum ss_group_kind kind;
-    } kinds[] = {{"gloo:", SS_GROUP_GLOO},
-                 {"nccl:", SS_GROUP_NCCL},
-                 {"nccl", SS_GROUP_NCCL},
-                 {"mpi:", SS_GROUP_MPI},
-                 {"MPI_", SS_GROUP_MPI}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        size_t length = strlen(kinds[i].prefix);
-        if (scope.length > length && memcmp(scope.data, kinds[i].prefix, length) == 0) {
-            return kinds[i].kind;
-        }
-    }
-    return SS_GROUP_OTHER;
-}
+_Static_assert((int)SS_RING_OTHER_LIBRARY == (int)SS_GROUP_OTHER &&
+                   (int)SS_RING_NCCL == (int)SS_GROUP_NCCL &&
+                   (int)SS_RING_MPI == (int)SS_GROUP_MPI && (int)SS_RING_GLOO == (int)SS_GROUP_GLOO,
+               "libraries have the numbers of kinds of groups");
 
 /* The group of a collective; 0: unknown. */
 static uint32_t group_of(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
@@ -34,10 +18,10 @@ static uint32_t group_of(struct ss_annotation_tracks *tracks, const struct ss_an
     if (name == 0 || name >= tracks->name_entries.count || event->name == 0) {
         return 0;
     }
-    struct ss_trace_group group = {
-        .kind = group_kind_of(ss_tracks_text(tracks, tracks->name_entries.data[event->name].text)),
-        .name = ss_tracks_text(tracks, tracks->name_entries.data[name].text),
-        .size = event->collective.size};
+    struct ss_trace_group group = {.kind = (enum ss_group_kind)event->collective.library,
+                                   .name =
+                                       ss_tracks_text(tracks, tracks->name_entries.data[name].text),
+                                   .size = event->collective.size};
     return ss_annotation_tracks_put_group(tracks, &group);
 }
 
@@ -69,22 +53,7 @@ static uint32_t put_reduction(const struct ss_annot_event *event, struct ss_even
     return text.length > 0;
 }
 
-/* Between two ranks: it has a partner and no number. */
-static bool is_transfer(const struct ss_annotation_tracks *tracks,
-                        const struct ss_annot_event *event)
-{
-    return ss_collective_flow_of(ss_tracks_text(
-               tracks, tracks->name_entries.data[event->name].text)) == SS_FLOW_OF_TWO;
-}
-
 /* --- sends and their receives ----------------------------------------------------------------- */
-
-static bool is_receive(const struct ss_annotation_tracks *tracks,
-                       const struct ss_annot_event *event)
-{
-    struct ss_strview name = ss_tracks_text(tracks, tracks->name_entries.data[event->name].text);
-    return memmem(name.data, name.length, "recv", 4) != NULL;
-}
 
 /* The same on both ranks, and in all files of a run; 0: not known. */
 static uint64_t flow_of_transfer(const struct ss_annotation_tracks *tracks,
@@ -96,7 +65,7 @@ static uint64_t flow_of_transfer(const struct ss_annotation_tracks *tracks,
         return 0;
     }
     struct ss_strview name = ss_tracks_text(tracks, tracks->name_entries.data[group].text);
-    bool receives = is_receive(tracks, event);
+    bool receives = event->collective.direction == SS_RING_RECEIVES;
     uint64_t parts[] = {(uint64_t)(receives ? event->collective.root : event->collective.self),
                         (uint64_t)(receives ? event->collective.self : event->collective.root),
                         (uint64_t)event->collective.tag, (uint64_t)event->collective.sequence};
@@ -139,7 +108,8 @@ uint32_t ss_tracks_put_collective(struct ss_annotation_tracks *tracks,
     }
     if (event->collective.root >= 0) {
         fields[count++] = (struct ss_event_value){
-            is_transfer(tracks, event) ? SS_EVENT_FIELD_peer : SS_EVENT_FIELD_root,
+            event->collective.direction != SS_RING_OF_ALL ? SS_EVENT_FIELD_peer
+                                                          : SS_EVENT_FIELD_root,
             {SS_VALUE_UINT, {.natural = (uint64_t)event->collective.root}}};
     }
     return count;
@@ -149,7 +119,7 @@ uint64_t ss_tracks_put_flow(const struct ss_annotation_tracks *tracks,
                             const struct ss_annot_event *event, struct ss_trace_event *record)
 {
     uint64_t flow = flow_of_transfer(tracks, event);
-    if (flow == 0 || is_receive(tracks, event)) {
+    if (flow == 0 || event->collective.direction == SS_RING_RECEIVES) {
         return flow;
     }
     record->flow = SS_FLOW_THROUGH;

@@ -330,6 +330,7 @@ static struct ss_annot_event collective_of(struct fixture *fixture, const char *
     struct ss_annot_event event = event_of(SS_ANNOT_ASYNC_BEGIN, 10 * id, put_name(fixture, name));
     event.id = id;
     event.collective.is_described = true;
+    event.collective.library = SS_RING_NCCL;
     event.collective.group = put_name(fixture, "world");
     event.collective.size = 8;
     return with_value(event, SS_RING_VALUE_SIGNED, 4096);
@@ -369,16 +370,21 @@ static void a_group_is_of_the_library_of_its_first_collective(void **state)
 {
     (void)state;
     static const struct {
-        const char *name;
+        enum ss_ring_library library;
         enum ss_group_kind kind;
-    } cases[] = {{"gloo:allreduce", SS_GROUP_GLOO}, {"nccl:allreduce", SS_GROUP_NCCL},
-                 {"ncclAllReduce", SS_GROUP_NCCL},  {"mpi:allreduce", SS_GROUP_MPI},
-                 {"MPI_Allreduce", SS_GROUP_MPI},   {"ucc:allreduce", SS_GROUP_OTHER},
-                 {"mpi:", SS_GROUP_OTHER}};
+    } cases[] = {{SS_RING_GLOO, SS_GROUP_GLOO},
+                 {SS_RING_NCCL, SS_GROUP_NCCL},
+                 {SS_RING_MPI, SS_GROUP_MPI},
+                 {SS_RING_OTHER_LIBRARY, SS_GROUP_OTHER}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture fixture;
         begin(&fixture);
-        put(&fixture, collective_of(&fixture, cases[i].name, 1));
+        struct ss_annot_event event = collective_of(&fixture, "all ranks, together", 1);
+        event.collective.library = cases[i].library;
+        put(&fixture, event);
+        event.id = 2;
+        event.collective.library = SS_RING_OTHER_LIBRARY;
+        put(&fixture, event);
         end(&fixture);
         assert_int_equal(fixture.story.group_count, 1);
         assert_int_equal(fixture.story.groups[0].kind, cases[i].kind);
@@ -389,6 +395,8 @@ static struct ss_annot_event transfer_of(struct fixture *fixture, const char *na
                                          int64_t self, int64_t peer)
 {
     struct ss_annot_event event = collective_of(fixture, name, id);
+    bool receives = strcmp(name, "gloo:recv") == 0;
+    event.collective.direction = receives ? SS_RING_RECEIVES : SS_RING_SENDS;
     event.collective.self = self;
     event.collective.root = peer;
     event.collective.tag = 5;

@@ -65,6 +65,11 @@ static void on_event(void *context, const struct ss_annot_event *event)
                  event->collective.algorithm, event->collective.protocol, (long long)event->value,
                  (long long)event->collective.root);
         used = strlen(bench->log);
+        if (event->collective.library != SS_RING_OTHER_LIBRARY) {
+            snprintf(bench->log + used, sizeof bench->log - used, "!%d%d",
+                     (int)event->collective.library, (int)event->collective.direction);
+            used = strlen(bench->log);
+        }
         if (event->collective.tag >= 0 || event->collective.module != 0) {
             snprintf(bench->log + used, sizeof bench->log - used, ":%lld/%lld/%u",
                      (long long)event->collective.tag, (long long)event->collective.self,
@@ -269,8 +274,11 @@ static void test_transfers_have_a_tag_and_data_has_a_module(void **state)
     open_bench(&bench);
     uint64_t flags = SS_RING_HAS_BYTES | SS_RING_HAS_TAG | SS_RING_HAS_MODULE |
                      UINT64_C(3) << SS_RING_SELF_SHIFT | UINT64_C(6) << 24;
-    struct ss_ring_extra transfer[3] = {
-        {77, 5 | UINT64_C(1000) << 24}, {9, 3 | UINT64_C(4) << 24}, {4096, flags}};
+    struct ss_ring_extra transfer[3] = {{77, 5 | SS_RING_GLOO << SS_RING_LIBRARY_SHIFT |
+                                                 SS_RING_RECEIVES << SS_RING_DIRECTION_SHIFT |
+                                                 UINT64_C(1000) << 24},
+                                        {9, 3 | UINT64_C(4) << 24},
+                                        {4096, flags}};
     struct ss_ring_extra named[3] = {
         {78, 5},
         {9, 3 | UINT64_C(4) << 24},
@@ -281,7 +289,7 @@ static void test_transfers_have_a_tag_and_data_has_a_module(void **state)
                        named, 3);
     ss_annot_drain(bench.annot, 1000);
     assert_string_equal(bench.log,
-                        "<2@500=3/4#9:5/0/0,4096,6:1000/2/6 <2@501=3/4#9:5/0/4,0,-1:-1/-1/5");
+                        "<2@500=3/4#9:5/0/0,4096,6!32:1000/2/6 <2@501=3/4#9:5/0/4,0,-1:-1/-1/5");
     close_bench(&bench);
 }
 
