@@ -67,7 +67,7 @@ static void on_work(void *context, const struct ss_device_work_message *work)
 static void on_call(void *context, const struct ss_device_call_message *call)
 {
     (void)context;
-    check(call->domain <= SS_DEVICE_DRIVER, "a domain");
+    check(call->domain < SS_DEVICE_DOMAINS, "a domain");
     check_text(call->name);
     check_times(call->begin_ns, call->end_ns);
 }
@@ -75,7 +75,7 @@ static void on_call(void *context, const struct ss_device_call_message *call)
 static void on_launch(void *context, const struct ss_device_launch_message *launch)
 {
     (void)context;
-    check(launch->domain <= SS_DEVICE_DRIVER, "a domain");
+    check(launch->domain < SS_DEVICE_DOMAINS, "a domain");
     check_text(launch->name);
     check(launch->stack <= seen.stacks, "a stack is defined before its use");
     check_times(launch->begin_ns, launch->end_ns);
