@@ -15,8 +15,14 @@ struct scopes {
     uint16_t domains[];
 };
 static struct scopes no_scopes; /* of a thread before its first: neither to enter nor to exit */
-/* One word that is found without a call: few libraries' worth of the room that there is for it. */
-static __thread struct scopes *scopes __attribute__((tls_model("initial-exec"))) = &no_scopes;
+/* One word that is found without a call. glibc keeps room for that in libraries that are loaded
+ * later; musl keeps none and refuses to load them. */
+#ifdef __GLIBC__
+#define FOUND_WITHOUT_A_CALL __attribute__((tls_model("initial-exec")))
+#else
+#define FOUND_WITHOUT_A_CALL
+#endif
+static __thread struct scopes *scopes FOUND_WITHOUT_A_CALL = &no_scopes;
 static pthread_key_t scopes_key;
 
 static struct scopes *grow_scopes(struct scopes *old)
