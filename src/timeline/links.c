@@ -73,32 +73,28 @@ static const struct ss_rank_call *call_of(const struct ss_collectives *collectiv
     return &calls[at];
 }
 
-static void add_collectives(struct ss_timeline_links *links, const struct ss_selection *selection,
-                            const struct ss_device_works *works)
+static void add_collectives(struct ss_timeline_links *links, const struct ss_selection *selection)
 {
-    struct ss_collectives collectives;
-    ss_collectives_init(&collectives, selection, works, NULL);
-    for (size_t i = 0; i < collectives.rows.count; i++) {
-        const struct ss_collective *row = &collectives.rows.data[i];
+    const struct ss_collectives *collectives = ss_selection_collectives(selection);
+    for (size_t i = 0; i < collectives->rows.count; i++) {
+        const struct ss_collective *row = &collectives->rows.data[i];
         if (!ss_collective_is_resolved(row)) {
             continue;
         }
-        const struct ss_rank_call *last = call_of(&collectives, row, row->last);
+        const struct ss_rank_call *last = call_of(collectives, row, row->last);
         for (size_t j = row->first; j < row->first + row->count; j++) {
-            const struct ss_rank_call *other = &collectives.calls.rows.data[j];
+            const struct ss_rank_call *other = &collectives->calls.rows.data[j];
             if (other->range != last->range) {
                 add(links, last->range, other->range, SS_LINK_COLLECTIVE);
             }
         }
     }
-    ss_collectives_fini(&collectives);
 }
 
 static void add_work(struct ss_timeline_links *links, const struct ss_selection *selection)
 {
-    const struct ss_device_works *works = ss_selection_works(selection);
-    add_launches(links, works);
-    add_collectives(links, selection, works);
+    add_launches(links, ss_selection_works(selection));
+    add_collectives(links, selection);
 }
 
 static bool is_backward(uint8_t kind)

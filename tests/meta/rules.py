@@ -504,7 +504,7 @@ def check_retired_words(files):
 
 
 # What makes up a rule of the diagnosis; rule_limits.def has its numbers.
-RULE_FILE = re.compile(r"src/analysis/\w+/(rules\w*|rule_parts|training_periods|memory_growth|late_rank)\.c$")
+RULE_FILE = re.compile(r"src/analysis/\w+/(rules\w*|rule_parts|training_periods|memory_growth|lateness)\.c$")
 NUMBER = re.compile(r"(?<![\w.])(?:\d[\w.]*|\.\d\w*)")
 # No thresholds: nothing, one, a percentage of a share; halves and quarters of a list are not of a value.
 PLAIN_NUMBERS = {"0", "1", "100", "100.0"}

@@ -169,7 +169,7 @@ void ss_device_summary_init(struct ss_device_summary *summary, const struct ss_s
                             const struct ss_step_summary *training)
 {
     *summary = (struct ss_device_summary){.works = ss_selection_works(selection)};
-    if (!ss_model_has_device_work(selection->model)) {
+    if (training->steps.count == 0 || !ss_model_has_device_work(selection->model)) {
         return;
     }
     struct device_times times;
@@ -177,6 +177,27 @@ void ss_device_summary_init(struct ss_device_summary *summary, const struct ss_s
     add_steps(summary, selection->model, training, &times);
     fini_times(&times, summary->works);
     add_up(summary, training);
+}
+
+static void *build(const void *of)
+{
+    const struct ss_step_analysis *steps = of;
+    struct ss_device_summary *summary = ss_alloc_zero(1, sizeof *summary);
+    ss_device_summary_init(summary, steps->selection, steps->training);
+    return summary;
+}
+
+static void free_part(void *part)
+{
+    ss_device_summary_fini(part);
+    ss_free(part);
+}
+
+const struct ss_device_summary *ss_steps_devices(const struct ss_selection *selection,
+                                                 const struct ss_step_summary *training)
+{
+    static const struct ss_analysis_part devices = {build, free_part};
+    return ss_step_analysis_get(selection, training, &devices);
 }
 
 void ss_device_summary_find_queues(struct ss_device_summary *summary, const struct ss_model *model,

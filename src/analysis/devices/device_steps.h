@@ -12,7 +12,7 @@
 #include "analysis/devices/device_busy.h"
 #include "analysis/devices/device_gaps.h"
 #include "analysis/devices/device_queue.h"
-#include "analysis/steps/steps.h"
+#include "analysis/steps/step_analysis.h"
 
 /* A step on one device of its process. */
 struct ss_device_step {
@@ -43,7 +43,10 @@ struct ss_device_summary {
     struct ss_device_mean mean;
 };
 
-/* Without work of devices, empty. */
+/* Built once for each summary of steps. Without work of devices, empty. */
+const struct ss_device_summary *ss_steps_devices(const struct ss_selection *selection,
+                                                 const struct ss_step_summary *training);
+/* The same, of the caller's own. */
 void ss_device_summary_init(struct ss_device_summary *summary, const struct ss_selection *selection,
                             const struct ss_step_summary *training);
 /* Fills `queued`, which takes memory for each work. */

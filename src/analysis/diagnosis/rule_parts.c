@@ -56,6 +56,22 @@ void ss_finding_set_phase_line(struct ss_finding *finding, const struct ss_train
     ss_finding_set_line(finding, row != NULL ? &row->line : NULL, line_of);
 }
 
+void ss_finding_set_late_rank(struct ss_finding *finding, const struct ss_training_facts *facts,
+                              const struct ss_lateness *late)
+{
+    const struct ss_late_claim *claim = &late->claim;
+    const struct ss_model_process *process = &facts->model->processes.data[claim->row->process];
+    bool has_rank = claim->row->rank >= 0;
+    ss_finding_set_cost(finding, claim->wait_ns, claim->wait_ns);
+    finding->of_ns = claim->of_ns;
+    if (has_rank) {
+        ss_finding_add(finding, "late: rank", SS_EVIDENCE_NUMBER, (double)claim->row->rank);
+    }
+    ss_finding_add(finding, has_rank ? "process ID" : "late: process ID", SS_EVIDENCE_NUMBER,
+                   (double)process->pid);
+    ss_finding_add(finding, "the others wait longer by", SS_EVIDENCE_NS, (double)claim->wait_ns);
+}
+
 uint64_t ss_share_of_ns(uint64_t ns, double share)
 {
     double part = share > 0 ? (double)ns * (share < 1 ? share : 1) : 0;

@@ -24,6 +24,9 @@ void ss_finding_set_line(struct ss_finding *finding, const struct ss_phase_line 
                          const char *line_of);
 void ss_finding_set_phase_line(struct ss_finding *finding, const struct ss_training_facts *facts,
                                const char *phase, const char *line_of);
+/* Which rank is late, and what the others wait for it. */
+void ss_finding_set_late_rank(struct ss_finding *finding, const struct ss_training_facts *facts,
+                              const struct ss_lateness *late);
 /* The first memory that grows with every step; NULL: none does. */
 const struct ss_memory *ss_growing_memory(const struct ss_training_facts *facts);
 /* Adds the number of tensor values that a step reads. */

@@ -7,27 +7,27 @@
 /* A sum over the steady-state steps, per step of a device. */
 static uint64_t per_step(const struct ss_training_facts *facts, uint64_t sum)
 {
-    return ss_training_per(sum, facts->device.summary.mean.steps);
+    return ss_training_per(sum, facts->device.summary->mean.steps);
 }
 
 static void add_count(struct ss_finding *finding, const struct ss_training_facts *facts,
                       const char *what, uint64_t sum)
 {
     ss_finding_add(finding, what, SS_EVIDENCE_COUNT,
-                   ss_device_per_step(&facts->device.summary, sum));
+                   ss_device_per_step(facts->device.summary, sum));
 }
 
 static void add_time(struct ss_finding *finding, const struct ss_training_facts *facts,
                      const char *what, uint64_t sum_ns)
 {
     ss_finding_add(finding, what, SS_EVIDENCE_NS,
-                   ss_device_per_step(&facts->device.summary, sum_ns));
+                   ss_device_per_step(facts->device.summary, sum_ns));
 }
 
 static bool set_cost(struct ss_finding *finding, const struct ss_training_facts *facts,
                      uint64_t sum_ns, uint64_t recoverable_ns)
 {
-    const struct ss_device_mean *mean = &facts->device.summary.mean;
+    const struct ss_device_mean *mean = &facts->device.summary->mean;
     ss_finding_set_cost(finding, per_step(facts, sum_ns), per_step(facts, recoverable_ns));
     finding->of_ns = ss_training_per(mean->total_ns, mean->steps);
     return facts->device.has_steps;
@@ -35,7 +35,7 @@ static bool set_cost(struct ss_finding *finding, const struct ss_training_facts 
 
 bool ss_rule_device_input(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    const struct ss_device_mean *mean = &facts->device.summary.mean;
+    const struct ss_device_mean *mean = &facts->device.summary->mean;
     finding->phase = ss_training_phase(facts, ss_phase_data);
     add_time(finding, facts, "idle", mean->times.idle_ns);
     ss_finding_set_phase_line(finding, facts, ss_phase_data, "the samples that wait for data");
@@ -46,7 +46,7 @@ bool ss_rule_device_input(const struct ss_training_facts *facts, struct ss_findi
  * go. */
 bool ss_rule_launch_bound(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    const struct ss_device_mean *mean = &facts->device.summary.mean;
+    const struct ss_device_mean *mean = &facts->device.summary->mean;
     uint64_t late_ns = mean->gap_ns[SS_GAP_HOST] + mean->gap_ns[SS_GAP_LATENCY];
     add_count(finding, facts, "launches a step", mean->launches);
     ss_finding_add(finding, "median kernel", SS_EVIDENCE_NS, (double)facts->device.kernel_p50_ns);
@@ -71,7 +71,7 @@ static const struct ss_device_wait *longest_wait(const struct ss_device_facts *d
  * queued as it ends. */
 bool ss_rule_device_wait(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    const struct ss_device_mean *mean = &facts->device.summary.mean;
+    const struct ss_device_mean *mean = &facts->device.summary->mean;
     add_count(finding, facts, "waits a step", facts->device.wait_calls);
     add_time(finding, facts, "the host waits", facts->device.wait_calls_ns);
     finding->wait = longest_wait(&facts->device);
@@ -83,7 +83,7 @@ bool ss_rule_device_wait(const struct ss_training_facts *facts, struct ss_findin
  * that is really idle: the recording is the same in each case. */
 bool ss_rule_device_unexplained(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    const struct ss_device_mean *mean = &facts->device.summary.mean;
+    const struct ss_device_mean *mean = &facts->device.summary->mean;
     add_time(finding, facts, "total idle", mean->times.idle_ns);
     if (facts->device.wait_calls > 0) {
         add_time(finding, facts, "the host waits", facts->device.wait_calls_ns);
@@ -96,41 +96,55 @@ bool ss_rule_device_unexplained(const struct ss_training_facts *facts, struct ss
 bool ss_rule_pageable_copies(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_device_facts *device = &facts->device;
-    uint64_t exposed_ns = device->summary.mean.times.class_ns[SS_WORK_COPY];
+    uint64_t exposed_ns = device->summary->mean.times.class_ns[SS_WORK_COPY];
     uint64_t cost_ns = device->pageable_ns < exposed_ns ? device->pageable_ns : exposed_ns;
     add_count(finding, facts, "copies a step", device->pageable_copies);
     ss_finding_add(finding, "size", SS_EVIDENCE_BYTES,
-                   ss_device_per_step(&device->summary, device->pageable_bytes));
+                   ss_device_per_step(device->summary, device->pageable_bytes));
     return set_cost(finding, facts, cost_ns, cost_ns) && device->pageable_copies > 0;
 }
 
-/* In exposed communication, the time until the last rank arrives. */
+/* Until the last rank arrives: certain waits in collectives of steady-state steps. */
+static uint64_t certain_waits(const struct ss_training_facts *facts)
+{
+    const struct ss_rank_profiles *ranks = facts->late != NULL ? facts->late->ranks : NULL;
+    bool is_known = ranks != NULL && ranks->scope.steps != NULL && ranks->collectives->ranks > 1 &&
+                    ranks->collectives->calls.is_of_devices;
+    return is_known ? ranks->waits.wait_ns : 0;
+}
+
+/* What of it is exposed communication. */
 static uint64_t waits_for_ranks(const struct ss_training_facts *facts)
 {
-    uint64_t exposed_ns = facts->device.summary.mean.times.class_ns[SS_WORK_COMMUNICATION];
-    uint64_t wait_ns = facts->device.collectives.steady_wait_ns;
+    uint64_t exposed_ns = facts->device.summary->mean.times.class_ns[SS_WORK_COMMUNICATION];
+    uint64_t wait_ns = certain_waits(facts);
     return wait_ns < exposed_ns ? wait_ns : exposed_ns;
 }
 
+/* Where one rank is late, the cost is what each other one waits for it. Where that varies, it is
+ * what all of them wait, in the mean. */
 bool ss_rule_device_late_rank(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    const struct ss_collectives *collectives = &facts->device.collectives;
-    const struct ss_model_process *latest = &facts->model->processes.data[collectives->latest];
+    const struct ss_lateness *late = facts->late;
     uint64_t wait_ns = waits_for_ranks(facts);
-    add_time(finding, facts, "waits for the last rank", collectives->steady_wait_ns);
-    if (latest->has_rank) {
-        ss_finding_add(finding, "rank that is last most often", SS_EVIDENCE_NUMBER,
-                       (double)latest->rank);
+    bool has_waits = set_cost(finding, facts, wait_ns, wait_ns) && wait_ns > 0;
+    bool is_one = late != NULL && late->verdict == SS_LATE_ONE && late->is_of_devices;
+    if (is_one) {
+        ss_finding_set_late_rank(finding, facts, late);
     }
-    ss_finding_add(finding, "last in collectives", SS_EVIDENCE_COUNT,
-                   (double)collectives->times_last);
-    ss_finding_add(finding, "of", SS_EVIDENCE_COUNT, (double)collectives->steady);
-    return set_cost(finding, facts, wait_ns, wait_ns) && collectives->ranks > 1;
+    add_time(finding, facts, "waits for the last rank", certain_waits(facts));
+    if (is_one && late->claim.by == SS_LATE_BY_COLLECTIVES) {
+        const struct ss_rank_waits *waits = &late->ranks->waits.ranks[late->claim.row->process];
+        ss_finding_add(finding, "last in collectives", SS_EVIDENCE_COUNT,
+                       (double)waits->times_last);
+        ss_finding_add(finding, "of", SS_EVIDENCE_COUNT, (double)waits->collectives);
+    }
+    return facts->device.has_steps && (is_one || has_waits);
 }
 
 bool ss_rule_device_communication(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    const struct ss_device_mean *mean = &facts->device.summary.mean;
+    const struct ss_device_mean *mean = &facts->device.summary->mean;
     uint64_t exposed_ns = mean->times.class_ns[SS_WORK_COMMUNICATION] - waits_for_ranks(facts);
     finding->exposed = facts->device.exposed.ns > 0 ? &facts->device.exposed : NULL;
     add_time(finding, facts, "total communication", mean->times.communication_ns);
@@ -157,14 +171,14 @@ bool ss_rule_main_kernel(const struct ss_training_facts *facts, struct ss_findin
 bool ss_rule_short_kernels(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_device_facts *device = &facts->device;
-    const struct ss_device_mean *mean = &device->summary.mean;
+    const struct ss_device_mean *mean = &device->summary->mean;
     uint64_t cost_ns = device->short_ns + mean->gap_ns[SS_GAP_LATENCY];
     add_count(finding, facts, "kernels a step", mean->kernels);
     add_count(finding, facts, "of them shorter than {SHORT_KERNEL_NS}", device->short_kernels);
     add_time(finding, facts, "gaps between them", mean->gap_ns[SS_GAP_LATENCY]);
     bool is_first = mean->gap_ns[SS_GAP_HOST] < mean->gap_ns[SS_GAP_LATENCY];
     return set_cost(finding, facts, cost_ns, cost_ns) && is_first &&
-           ss_device_per_step(&device->summary, device->short_kernels) >=
+           ss_device_per_step(device->summary, device->short_kernels) >=
                SS_LIMIT_FEWEST_SHORT_KERNELS;
 }
 
@@ -191,8 +205,8 @@ bool ss_rule_device_allocations(const struct ss_training_facts *facts, struct ss
     add_count(finding, facts, "calls a step", device->allocations);
     if (device->allocated_bytes > 0) {
         ss_finding_add(finding, "allocated a step", SS_EVIDENCE_BYTES,
-                       ss_device_per_step(&device->summary, device->allocated_bytes));
+                       ss_device_per_step(device->summary, device->allocated_bytes));
     }
     return set_cost(finding, facts, device->allocation_ns, device->allocation_ns) &&
-           device->allocations >= device->summary.mean.steps;
+           device->allocations >= device->summary->mean.steps;
 }

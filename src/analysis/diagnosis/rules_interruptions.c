@@ -115,14 +115,16 @@ bool ss_rule_periodic_stalls(const struct ss_training_facts *facts, struct ss_fi
     return true;
 }
 
-/* The waits for a late rank, where they are worth a finding; else 0. */
-static uint64_t late_rank_ns(const struct ss_training_facts *facts)
+/* The late rank, where its waits are worth a finding; else NULL. The slowest stage of a pipeline
+ * has a rule of its own, and so have waits on devices. */
+static const struct ss_lateness *late_rank(const struct ss_training_facts *facts)
 {
-    const struct ss_late_rank *late = &facts->late_rank;
-    bool is_much = facts->pipeline.steps == 0 && /* the slowest stage has a rule of its own */
-                   late->process != 0 &&
-                   ss_is_percent_of(late->waits_ns, late->of_ns, SS_LIMIT_GAIN_PERCENT);
-    return is_much ? late->waits_ns : 0;
+    const struct ss_lateness *late = facts->late;
+    bool is_one = late != NULL && late->verdict == SS_LATE_ONE && !late->is_of_devices &&
+                  late->claim.by != SS_LATE_BY_STAGES && facts->pipeline.steps == 0;
+    return is_one && ss_is_percent_of(late->claim.wait_ns, late->claim.of_ns, SS_LIMIT_GAIN_PERCENT)
+               ? late
+               : NULL;
 }
 
 bool ss_rule_communication(const struct ss_training_facts *facts, struct ss_finding *finding)
@@ -141,30 +143,23 @@ bool ss_rule_communication(const struct ss_training_facts *facts, struct ss_find
     finding->exposed = facts->exposed.ns > 0 ? &facts->exposed : NULL;
     ss_finding_add(finding, "trainers in this recording", SS_EVIDENCE_COUNT,
                    (double)facts->steps->processes);
-    return finding->phase != NULL && late_rank_ns(facts) == 0;
+    return finding->phase != NULL && late_rank(facts) == NULL;
 }
 
 bool ss_rule_late_rank(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    const struct ss_late_rank *late = &facts->late_rank;
-    ss_finding_set_cost(finding, late->waits_ns, late->waits_ns);
+    const struct ss_lateness *late = late_rank(facts);
+    if (late == NULL) {
+        return false;
+    }
     finding->interrupts = true;
-    finding->of_ns = late->of_ns;
     finding->phase = ss_training_phase(facts, ss_phase_communication);
     finding->is_part = true; /* the cause of the others' waits: more specific than what that rank
                               * does meanwhile */
-    if (late->process != 0) {
-        if (late->rank >= 0) {
-            ss_finding_add(finding, "late: rank", SS_EVIDENCE_NUMBER, (double)late->rank);
-        }
-        ss_finding_add(finding, late->rank >= 0 ? "process ID" : "late: process ID",
-                       SS_EVIDENCE_NUMBER, (double)facts->model->processes.data[late->process].pid);
-        ss_finding_add(finding, "the others wait longer by", SS_EVIDENCE_NS,
-                       (double)late->waits_ns);
-        ss_finding_add(finding, "it takes longer itself by", SS_EVIDENCE_NS, (double)late->more_ns);
-        ss_finding_set_line(finding, &late->line, "its samples in the phase that takes it longer");
-    }
-    return late_rank_ns(facts) > 0;
+    ss_finding_set_late_rank(finding, facts, late);
+    ss_finding_add(finding, "it takes longer itself by", SS_EVIDENCE_NS, (double)late->more_ns);
+    ss_finding_set_line(finding, &late->line, "its samples in the phase that takes it longer");
+    return true;
 }
 
 /* The recoverable time is that of evaluating once in SS_LIMIT_SELDOM_STEPS steps. */

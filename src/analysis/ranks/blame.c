@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ranks/blame.h"
 
-#include <math.h>
-
-#include "analysis/table/mean_error.h"
 #include "base/alloc.h"
 
 struct wait_span {
@@ -21,68 +18,101 @@ struct waits ss_vec_of(struct wait);
 /* Time that has been counted, as spans that neither overlap nor touch, in order. */
 struct counted ss_vec_of(struct wait_span);
 
-/* What a collective causes: by the rank that is last, and through it by another one. */
-struct caused {
-    uint32_t last, cause;
-    uint64_t own_ns, through_ns;
-    bool is_steady;
-    int64_t step; /* if it is steady */
+/* When a process left its last collective of a group. */
+struct left {
+    uint32_t group;
+    uint64_t end_ns;
+};
+
+/* What is known of a process when a collective is reached. */
+struct rank {
+    struct waits waits;            /* in order of their end */
+    struct waits late;             /* that others waited for it itself; likewise */
+    struct counted waited, behind; /* that it waited, that it was behind */
+    struct ss_vec_of(struct left) left;
 };
 
 struct scan {
     struct ss_blame *blame;
     const struct ss_model *model;
-    const struct ss_collectives *collectives;
-    struct waits *waits;                  /* by process, in order of their end */
-    struct counted *waited, *behind;      /* by process: that it waited, that it was behind */
-    struct ss_vec_of(struct caused) rows; /* those that count, in order */
+    struct rank *ranks; /* by process */
 };
 
-/* What `process` waited in other groups since it last left a collective of this one, as far as it
- * is after `from_ns`; and for which rank longest. */
-struct passed_on {
-    uint64_t ns, longest_ns;
-    uint32_t cause;
-};
-
-static uint64_t end_of_previous(const struct scan *scan, size_t row, uint32_t process)
+static uint64_t end_of_previous(const struct rank *rank, uint32_t group)
 {
-    const struct ss_collectives *collectives = scan->collectives;
-    const struct ss_rank_call *calls = collectives->calls.rows.data;
-    uint32_t group = calls[collectives->rows.data[row].first].group;
-    while (row-- > 0) {
-        const struct ss_collective *before = &collectives->rows.data[row];
-        for (size_t k = before->first; k < before->first + before->count; k++) {
-            if (calls[k].group == group && calls[k].process == process) {
-                return calls[k].end_ns;
-            }
+    for (size_t i = 0; i < rank->left.count; i++) {
+        if (rank->left.data[i].group == group) {
+            return rank->left.data[i].end_ns;
         }
     }
     return 0;
 }
 
-static struct passed_on find_passed_on(const struct scan *scan, size_t row, uint32_t process)
+static void leave(struct rank *rank, const struct ss_rank_call *call)
 {
-    const struct ss_collective *collective = &scan->collectives->rows.data[row];
-    const struct waits *waits = &scan->waits[process];
-    uint32_t group = scan->collectives->calls.rows.data[collective->first].group;
+    for (size_t i = 0; i < rank->left.count; i++) {
+        if (rank->left.data[i].group == call->group) {
+            rank->left.data[i].end_ns = call->end_ns;
+            return;
+        }
+    }
+    ss_vec_push(&rank->left, (struct left){call->group, call->end_ns});
+}
+
+/* What of a list lies in other groups, since the process last left this one, before it arrives. */
+struct passed_on {
+    uint64_t ns; /* of the cause that is asked for; 0: of any */
+    uint64_t longest_ns;
+    uint32_t cause; /* of the longest */
+};
+
+static struct passed_on find_passed_on(const struct waits *waits, const struct rank *rank,
+                                       const struct ss_rank_call *call, uint32_t cause)
+{
     struct passed_on passed_on = {0};
     if (waits->count == 0) {
         return passed_on;
     }
-    uint64_t since_ns = end_of_previous(scan, row, process);
+    uint64_t since_ns = end_of_previous(rank, call->group);
     for (size_t i = waits->count; i > 0 && waits->data[i - 1].end_ns > since_ns; i--) {
         const struct wait *wait = &waits->data[i - 1];
         uint64_t from_ns = wait->begin_ns > since_ns ? wait->begin_ns : since_ns;
-        uint64_t to_ns = wait->end_ns < collective->last_ns ? wait->end_ns : collective->last_ns;
-        uint64_t length_ns = wait->group != group && to_ns > from_ns ? to_ns - from_ns : 0;
-        passed_on.ns += length_ns;
+        uint64_t to_ns = wait->end_ns < call->begin_ns ? wait->end_ns : call->begin_ns;
+        uint64_t length_ns = wait->group != call->group && to_ns > from_ns ? to_ns - from_ns : 0;
+        passed_on.ns += cause == 0 || wait->cause == cause ? length_ns : 0;
         if (length_ns > passed_on.longest_ns) {
             passed_on.longest_ns = length_ns;
             passed_on.cause = wait->cause;
         }
     }
     return passed_on;
+}
+
+/* When a rank would have arrived if `cause` had been in time elsewhere. */
+static uint64_t arrival_without(const struct scan *scan, const struct ss_rank_call *call,
+                                uint32_t cause)
+{
+    const struct rank *rank = &scan->ranks[call->process];
+    uint64_t ns = find_passed_on(&rank->waits, rank, call, cause).ns;
+    if (call->process == cause) {
+        ns += find_passed_on(&rank->late, rank, call, cause).ns;
+    }
+    return call->begin_ns > ns ? call->begin_ns - ns : 0;
+}
+
+/* The second-last arrival, if `cause` had been in time elsewhere. */
+static uint64_t second_without(const struct scan *scan, const struct ss_collective *collective,
+                               uint32_t cause)
+{
+    const struct ss_rank_call *calls = scan->blame->collectives->calls.rows.data;
+    uint64_t second_ns = 0;
+    for (size_t k = collective->first; k < collective->first + collective->count; k++) {
+        if (calls[k].process != collective->last) {
+            uint64_t arrival_ns = arrival_without(scan, &calls[k], cause);
+            second_ns = arrival_ns > second_ns ? arrival_ns : second_ns;
+        }
+    }
+    return second_ns;
 }
 
 /* Collectives that are under way at once make a rank wait once: counts a span, whose end is not
@@ -103,140 +133,120 @@ static uint64_t count_once(struct counted *counted, uint64_t begin_ns, uint64_t 
     return new_ns;
 }
 
-static uint32_t blame_last(struct scan *scan, size_t row)
+static const struct ss_rank_call *call_of_last(const struct scan *scan,
+                                               const struct ss_collective *collective)
 {
-    const struct ss_collective *collective = &scan->collectives->rows.data[row];
-    struct ss_rank_waits *ranks = scan->blame->ranks;
-    struct passed_on passed_on = find_passed_on(scan, row, collective->last);
-    uint64_t behind_ns =
-        count_once(&scan->behind[collective->last], collective->second_ns, collective->last_ns);
+    const struct ss_rank_call *call = &scan->blame->collectives->calls.rows.data[collective->first];
+    while (call->process != collective->last) {
+        call++;
+    }
+    return call;
+}
+
+/* Nothing, if the last rank is behind by less than the error of the clocks. */
+static struct ss_blamed blame_last(struct scan *scan, const struct ss_collective *collective)
+{
+    struct rank *last = &scan->ranks[collective->last];
+    struct passed_on passed_on =
+        find_passed_on(&last->waits, last, call_of_last(scan, collective), 0);
+    uint32_t cause = passed_on.cause != 0 ? passed_on.cause : collective->last;
+    uint64_t second_ns = second_without(scan, collective, cause);
+    uint64_t error_ns =
+        second_ns < collective->second_ns ? collective->error_ns : collective->last_error_ns;
+    if (collective->last_ns - second_ns <= error_ns) {
+        return (struct ss_blamed){0};
+    }
+    uint64_t behind_ns = count_once(&last->behind, second_ns, collective->last_ns);
     uint64_t not_own_ns = passed_on.ns < behind_ns ? passed_on.ns : behind_ns;
-    uint64_t others = collective->count - 1;
-    ranks[collective->last].times_last++;
-    ranks[collective->last].caused_ns += others * (behind_ns - not_own_ns);
-    ranks[collective->last].passed_on_ns += others * not_own_ns;
-    ranks[passed_on.cause].caused_ns += passed_on.cause != 0 ? others * not_own_ns : 0;
-    ss_vec_push(&scan->rows, (struct caused){collective->last, passed_on.cause,
-                                             others * (behind_ns - not_own_ns), others * not_own_ns,
-                                             collective->is_steady, collective->step});
-    return 2 * not_own_ns > behind_ns ? passed_on.cause : collective->last;
+    return (struct ss_blamed){.own_ns = behind_ns - not_own_ns,
+                              .through_ns = not_own_ns,
+                              .through = passed_on.cause,
+                              .cause =
+                                  2 * not_own_ns > behind_ns ? passed_on.cause : collective->last};
 }
 
 static void add_waits(const struct scan *scan, const struct ss_collective *collective,
-                      uint32_t cause, bool counts)
+                      uint32_t cause)
 {
-    const struct ss_rank_call *calls = scan->collectives->calls.rows.data;
+    const struct ss_collectives *collectives = scan->blame->collectives;
+    const struct ss_rank_call *calls = collectives->calls.rows.data;
     for (size_t k = collective->first; k < collective->first + collective->count; k++) {
-        uint32_t process = calls[k].process;
+        struct rank *rank = &scan->ranks[calls[k].process];
         uint64_t wait_ns = collective->last_ns - calls[k].begin_ns;
         uint64_t error_ns =
-            ss_collectives_error_ns(scan->collectives, scan->model, collective->last, process);
+            ss_collectives_error_ns(collectives, scan->model, collective->last, calls[k].process);
         if (wait_ns > error_ns) {
             struct wait wait = {calls[k].begin_ns, collective->last_ns, calls[k].group, cause};
-            if (counts) {
-                scan->blame->ranks[process].waited_ns +=
-                    count_once(&scan->waited[process], calls[k].begin_ns, collective->last_ns);
-            }
-            ss_vec_push(&scan->waits[process], wait);
+            scan->blame->waited_ns[k] =
+                count_once(&rank->waited, calls[k].begin_ns, collective->last_ns);
+            ss_vec_push(&rank->waits, wait);
         }
-        scan->blame->ranks[process].collectives += counts;
     }
 }
 
-static void scan_row(struct scan *scan, size_t row, bool only_steady)
+/* That others waited for the last rank because of itself. */
+static void add_late(const struct scan *scan, const struct ss_collective *collective,
+                     const struct ss_blamed *blamed)
 {
-    const struct ss_collective *collective = &scan->collectives->rows.data[row];
-    struct ss_blame *blame = scan->blame;
-    bool counts = collective->is_steady || !only_steady;
-    uint32_t cause = collective->last;
-    if (!ss_collective_counts(collective)) {
-        blame->unresolved += counts && collective->synchronises;
-        return;
-    }
-    if (counts && ss_collective_is_resolved(collective)) {
-        cause = blame_last(scan, row);
-        blame->causes[row] = cause;
-    } else if (counts) {
-        blame->unresolved++;
-        ss_vec_push(&scan->rows,
-                    (struct caused){.is_steady = collective->is_steady, .step = collective->step});
-    }
-    add_waits(scan, collective, cause, counts);
+    uint32_t group = scan->blame->collectives->calls.rows.data[collective->first].group;
+    struct wait wait = {collective->last_ns - blamed->own_ns, collective->last_ns, group,
+                        collective->last};
+    ss_vec_push(&scan->ranks[collective->last].late, wait);
 }
 
-static double excess_in(const struct scan *scan, const struct caused *row, size_t ranks)
+static void scan_row(struct scan *scan, size_t row)
 {
-    uint64_t all_ns = row->own_ns + (row->cause != 0 ? row->through_ns : 0);
-    uint64_t most_ns = (row->last == scan->blame->most ? row->own_ns : 0) +
-                       (row->cause == scan->blame->most ? row->through_ns : 0);
-    return (double)most_ns - (double)(all_ns - most_ns) / (double)(ranks - 1);
+    const struct ss_collectives *collectives = scan->blame->collectives;
+    const struct ss_collective *collective = &collectives->rows.data[row];
+    if (ss_collective_counts(collective)) {
+        struct ss_blamed *blamed = &scan->blame->rows[row];
+        *blamed = blame_last(scan, collective);
+        add_waits(scan, collective, blamed->cause != 0 ? blamed->cause : collective->last);
+        if (blamed->own_ns > 0) {
+            add_late(scan, collective, blamed);
+        }
+    }
+    for (size_t k = collective->first; k < collective->first + collective->count; k++) {
+        const struct ss_rank_call *call = &collectives->calls.rows.data[k];
+        leave(&scan->ranks[call->process], call);
+    }
 }
 
-/* Sums for each step; at its edges, ranks may be in the one before. Returns how many there are. */
-static size_t sum_steps(const struct scan *scan, double *values)
+static void *build(const void *of)
 {
-    size_t ranks = scan->collectives->ranks, count = 0;
-    int64_t step = 0;
-    bool is_first = true;
-    for (size_t i = 0; i < scan->rows.count; i++) {
-        const struct caused *row = &scan->rows.data[i];
-        bool goes_on = !is_first && row->is_steady && row->step <= step;
-        count += !goes_on;
-        values[count - 1] += excess_in(scan, row, ranks);
-        is_first = !row->is_steady;
-        step = goes_on ? step : row->step;
-    }
-    return count;
-}
-
-static void find_excess(struct scan *scan)
-{
-    struct ss_blame *blame = scan->blame;
-    blame->excess_error_ns = NAN;
-    if (blame->most == 0 || scan->collectives->ranks < 2) {
-        return;
-    }
-    double *values = ss_alloc_zero(scan->rows.count + 1, sizeof *values);
-    size_t count = sum_steps(scan, values);
-    for (size_t i = 0; i < count; i++) {
-        blame->excess_ns += values[i] / (double)count;
-    }
-    blame->excess_error_ns = ss_mean_error(values, count);
-    ss_free(values);
-}
-
-void ss_blame_init(struct ss_blame *blame, const struct ss_model *model,
-                   const struct ss_collectives *collectives, bool only_steady)
-{
-    struct scan scan = {.blame = blame, .model = model, .collectives = collectives};
-    *blame = (struct ss_blame){
-        .ranks = ss_alloc_zero(model->processes.count, sizeof *blame->ranks),
-        .causes = ss_alloc_zero(collectives->rows.count + 1, sizeof *blame->causes)};
-    scan.waits = ss_alloc_zero(model->processes.count, sizeof *scan.waits);
-    scan.waited = ss_alloc_zero(model->processes.count, sizeof *scan.waited);
-    scan.behind = ss_alloc_zero(model->processes.count, sizeof *scan.behind);
+    const struct ss_selection *selection = of;
+    const struct ss_model *model = selection->model;
+    struct ss_blame *blame = ss_alloc_zero(1, sizeof *blame);
+    const struct ss_collectives *collectives = ss_selection_collectives(selection);
+    struct scan scan = {.blame = blame, .model = model};
+    blame->collectives = collectives;
+    blame->rows = ss_alloc_zero(collectives->rows.count + 1, sizeof *blame->rows);
+    blame->waited_ns = ss_alloc_zero(collectives->calls.rows.count + 1, sizeof *blame->waited_ns);
+    scan.ranks = ss_alloc_zero(model->processes.count, sizeof *scan.ranks);
     for (size_t i = 0; i < collectives->rows.count; i++) {
-        scan_row(&scan, i, only_steady);
+        scan_row(&scan, i);
     }
-    for (uint32_t i = 1; i < model->processes.count; i++) {
-        blame->caused_ns += blame->ranks[i].caused_ns;
-        if (blame->ranks[i].caused_ns > blame->ranks[blame->most].caused_ns) {
-            blame->most = i;
-        }
-        ss_vec_fini(&scan.waits[i]);
-        ss_vec_fini(&scan.waited[i]);
-        ss_vec_fini(&scan.behind[i]);
+    for (uint32_t i = 0; i < model->processes.count; i++) {
+        ss_vec_fini(&scan.ranks[i].waits);
+        ss_vec_fini(&scan.ranks[i].late);
+        ss_vec_fini(&scan.ranks[i].left);
+        ss_vec_fini(&scan.ranks[i].waited);
+        ss_vec_fini(&scan.ranks[i].behind);
     }
-    find_excess(&scan);
-    ss_vec_fini(&scan.rows);
-    ss_free(scan.waits);
-    ss_free(scan.waited);
-    ss_free(scan.behind);
+    ss_free(scan.ranks);
+    return blame;
 }
 
-void ss_blame_fini(struct ss_blame *blame)
+static void free_part(void *part)
 {
-    ss_free(blame->ranks);
-    ss_free(blame->causes);
-    *blame = (struct ss_blame){0};
+    struct ss_blame *blame = part;
+    ss_free(blame->rows);
+    ss_free(blame->waited_ns);
+    ss_free(blame);
+}
+
+const struct ss_blame *ss_selection_blame(const struct ss_selection *selection)
+{
+    static const struct ss_analysis_part blame = {build, free_part};
+    return ss_analysis_get(selection->analysis, &blame, selection);
 }

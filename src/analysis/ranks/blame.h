@@ -1,44 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who made the others wait. The last rank of a collective causes each other rank to wait from the
- * second-last arrival to its own: they would not have waited that long if it had arrived second to
- * last. The part of this time in which it waited itself, in collectives of other groups since its
- * group's previous collective, was passed on: it counts for the rank that it waited for, so that a
- * victim is not blamed. Overlapping collectives make a rank wait once.
+ * Which rank each wait in a collective counts for. The last rank of a collective causes each other
+ * rank to wait from the second-last arrival to its own: they would not have waited that long if it
+ * had arrived second to last. The part of this time in which it waited itself, in collectives of
+ * other groups since its group's previous collective, was passed on: it counts for the rank that it
+ * waited for, so that a victim is not blamed. Others that waited there too count as if they had
+ * arrived earlier by that time: a rank that makes its neighbour late is no less late itself.
+ * Overlapping collectives make a rank wait once.
  *
  * Only whole collectives count, only if the last rank arrives later by more than the error of the
- * clocks, and only waits longer than that error.
- *
- * Some rank is last in each collective, also where all are equally fast. So the rank that caused
- * most is compared with the mean of the others, step by step: its excess, and the error of that. Of
- * the collectives of a step only the first may make others wait, which says nothing of chance.
- * Without steps, each collective counts alone. Pure. Borrows the collectives.
+ * clocks, and only waits longer than that error. Pure; immutable once built. Borrows the
+ * collectives.
  */
 #ifndef SS_ANALYSIS_RANKS_BLAME_H
 #define SS_ANALYSIS_RANKS_BLAME_H
 
 #include "analysis/ranks/collectives.h"
 
-struct ss_rank_waits {
-    uint64_t caused_ns;    /* on all others together */
-    uint64_t passed_on_ns; /* what others caused through it: not in caused_ns */
-    uint64_t waited_ns;
-    uint64_t times_last, collectives; /* that are resolved, and that it took part in */
+/* Of a collective: what each of the others waits for its last rank, as far as it waits. */
+struct ss_blamed {
+    uint64_t own_ns;     /* because of that rank itself */
+    uint64_t through_ns; /* because that rank waited for another one */
+    uint32_t through;    /* that other process; 0: unknown, or none */
+    uint32_t cause;      /* process that most of it counts for; 0: nothing may be said */
 };
 
 struct ss_blame {
-    struct ss_rank_waits *ranks; /* by process of the model */
-    uint32_t *causes;       /* by row of the collectives: process that most counts for; 0: none */
-    uint64_t unresolved;    /* collectives in which nothing may be said of the last rank */
-    uint64_t caused_ns;     /* by all */
-    uint32_t most;          /* process that caused most; 0: none */
-    double excess_ns;       /* per step: what it caused beyond the mean of the others */
-    double excess_error_ns; /* half width of the 95 % interval; NAN: too few steps */
+    const struct ss_collectives *collectives;
+    struct ss_blamed *rows; /* by row of the collectives */
+    uint64_t *waited_ns;    /* by call: what its rank waits there and nowhere before */
 };
 
-/* `only_steady`: of steady-state steps. */
-void ss_blame_init(struct ss_blame *blame, const struct ss_model *model,
-                   const struct ss_collectives *collectives, bool only_steady);
-void ss_blame_fini(struct ss_blame *blame);
+/* What the rank of a call waits for the last one, of a wait of `ns`. */
+static inline uint64_t ss_blame_share_ns(const struct ss_collective *row,
+                                         const struct ss_rank_call *call, uint64_t ns)
+{
+    uint64_t wait_ns = row->last_ns - call->begin_ns;
+    return wait_ns < ns ? wait_ns : ns;
+}
+
+/* Built once for each selection. */
+const struct ss_blame *ss_selection_blame(const struct ss_selection *selection);
 
 #endif

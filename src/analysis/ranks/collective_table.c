@@ -2,7 +2,7 @@
 #include "analysis/ranks/collective_table.h"
 
 #include "analysis/pipeline/messages.h"
-#include "analysis/ranks/blame.h"
+#include "analysis/ranks/lateness.h"
 #include "analysis/selection/program_facts.h"
 #include "analysis/selection/shared_ranges.h"
 #include "analysis/table/owner_cells.h"
@@ -178,18 +178,13 @@ static void put_message(const struct ss_model *model, const struct ss_message *r
 
 static void add_clock_note(const struct ss_collectives *collectives, struct ss_table *table)
 {
-    uint64_t error_ns = 0;
-    for (size_t i = 0; i < collectives->rows.count; i++) {
-        uint64_t row_ns = collectives->rows.data[i].error_ns;
-        error_ns = row_ns > error_ns ? row_ns : error_ns;
-    }
     struct ss_sentence *out = ss_table_add_note(table, SS_NOTE_ASIDE);
-    if (error_ns == 0 && !collectives->is_wall) {
+    if (collectives->error_ns == 0 && !collectives->is_wall) {
         ss_sentence_add(out, "the ranks share one clock");
         return;
     }
     ss_sentence_add(out, "clocks of the ranks differ by up to ");
-    ss_sentence_add_duration(out, error_ns);
+    ss_sentence_add_duration(out, collectives->error_ns);
     ss_sentence_add(out,
                     collectives->is_wall
                         ? ", as the ends of collectives show: they count by the wall clock, "
@@ -224,10 +219,10 @@ void ss_collectives_add_notes(const struct ss_collectives *collectives, struct s
 }
 
 /* By the last arrival. */
-static void add_rows(const struct ss_model *model, const struct ss_collectives *collectives,
-                     const struct ss_messages *messages, const uint32_t *causes, uint64_t max_rows,
-                     struct ss_table *table)
+static void add_rows(const struct ss_model *model, const struct ss_blame *blame,
+                     const struct ss_messages *messages, uint64_t max_rows, struct ss_table *table)
 {
+    const struct ss_collectives *collectives = blame->collectives;
     size_t count = collectives->rows.count, all = count + messages->rows.count;
     for (size_t i = 0, next = 0; i + next < all;) {
         if (max_rows != 0 && i + next >= max_rows) {
@@ -241,18 +236,18 @@ static void add_rows(const struct ss_model *model, const struct ss_collectives *
         if (is_message) {
             put_message(model, &messages->rows.data[next++], cells);
         } else {
-            put_row(model, collectives, i, causes[i], cells);
+            put_row(model, collectives, i, blame->rows[i].cause, cells);
             i++;
         }
     }
 }
 
-void ss_collective_table(const struct ss_selection *selection, uint64_t max_rows,
+void ss_collective_table(const struct ss_selection *selection,
+                         const struct ss_step_summary *training, uint64_t max_rows,
                          struct ss_table *table)
 {
-    struct ss_collectives collectives;
+    const struct ss_blame *blame = ss_selection_blame(selection);
     struct ss_messages messages;
-    struct ss_blame blame;
     *table = (struct ss_table){
         .name = "collective",
         .title = "Collectives",
@@ -261,14 +256,12 @@ void ss_collective_table(const struct ss_selection *selection, uint64_t max_rows
         .row_noun = "collective",
         .columns = columns,
         .column_count = SS_COLLECTIVE_COLUMNS};
-    ss_collectives_init(&collectives, selection, ss_selection_works(selection), NULL);
     ss_messages_init(&messages, selection, ss_selection_runs(selection));
-    ss_blame_init(&blame, selection->model, &collectives, false);
-    add_rows(selection->model, &collectives, &messages, blame.causes, max_rows, table);
+    add_rows(selection->model, blame, &messages, max_rows, table);
     if (table->row_count > 0) {
-        ss_collectives_add_notes(&collectives, table);
+        ss_lateness_add_notes(ss_steps_lateness(selection, training), selection->model, training,
+                              table);
+        ss_collectives_add_notes(blame->collectives, table);
     }
-    ss_blame_fini(&blame);
     ss_messages_fini(&messages);
-    ss_collectives_fini(&collectives);
 }

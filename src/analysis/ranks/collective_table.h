@@ -4,6 +4,7 @@
 #define SS_ANALYSIS_RANKS_COLLECTIVE_TABLE_H
 
 #include "analysis/ranks/collectives.h"
+#include "analysis/steps/steps.h"
 
 enum ss_collective_column {
     SS_COLLECTIVE_NUMBER, /* from 0, by time */
@@ -34,7 +35,8 @@ enum ss_collective_column {
     SS_COLLECTIVE_NOTE, /* why nothing is said of the last rank */
     SS_COLLECTIVE_COLUMNS
 };
-void ss_collective_table(const struct ss_selection *selection, uint64_t max_rows,
+void ss_collective_table(const struct ss_selection *selection,
+                         const struct ss_step_summary *training, uint64_t max_rows,
                          struct ss_table *table);
 /* What the figures of collectives rest on: clocks, calls without a match. After a table. */
 void ss_collectives_add_notes(const struct ss_collectives *collectives, struct ss_table *table);

@@ -244,6 +244,8 @@ static void judge(struct ss_collectives *collectives, const struct ss_model *mod
         row->synchronises = ss_rank_call_synchronises(model, calls);
         row->is_violated = row->synchronises && row->first_end_ns + row->error_ns < row->last_ns;
         collectives->violated += row->is_violated;
+        collectives->error_ns =
+            row->error_ns > collectives->error_ns ? row->error_ns : collectives->error_ns;
     }
 }
 
@@ -263,45 +265,33 @@ static void count_ranks(struct ss_collectives *collectives, const struct ss_mode
     ss_free(is_rank);
 }
 
-static void sum_steady(struct ss_collectives *collectives, const struct ss_model *model,
-                       const struct ss_step_summary *training)
+static void init(struct ss_collectives *collectives, const struct ss_selection *selection)
 {
-    uint64_t *times_last = ss_alloc_zero(model->processes.count, sizeof *times_last);
-    for (size_t i = 0; training != NULL && i < collectives->rows.count; i++) {
-        struct ss_collective *row = &collectives->rows.data[i];
-        const struct ss_step *step = ss_step_at(training, row->last, row->last_ns);
-        row->is_steady = step != NULL && step->kind == SS_STEP_STEADY;
-        row->step = row->is_steady ? step->number : 0;
-        if (row->is_steady && ss_collective_counts(row)) {
-            collectives->steady++;
-            collectives->steady_wait_ns += row->certain_ns;
-            times_last[row->last] += ss_collective_is_resolved(row);
-        }
-    }
-    for (uint32_t i = 1; i < model->processes.count; i++) {
-        if (times_last[i] > collectives->times_last) {
-            collectives->latest = i;
-            collectives->times_last = times_last[i];
-        }
-    }
-    ss_free(times_last);
-}
-
-void ss_collectives_init(struct ss_collectives *collectives, const struct ss_selection *selection,
-                         const struct ss_device_works *works,
-                         const struct ss_step_summary *training)
-{
-    *collectives = (struct ss_collectives){0};
-    ss_rank_calls_init(&collectives->calls, selection, works, ss_selection_runs(selection));
+    ss_rank_calls_init(&collectives->calls, selection, ss_selection_works(selection),
+                       ss_selection_runs(selection));
     match(collectives, selection->model);
     find_ends(collectives, selection->model);
     judge(collectives, selection->model);
     count_ranks(collectives, selection->model);
-    sum_steady(collectives, selection->model, training);
 }
 
-void ss_collectives_fini(struct ss_collectives *collectives)
+static void *build(const void *of)
 {
+    struct ss_collectives *collectives = ss_alloc_zero(1, sizeof *collectives);
+    init(collectives, of);
+    return collectives;
+}
+
+static void free_part(void *part)
+{
+    struct ss_collectives *collectives = part;
     ss_vec_fini(&collectives->rows);
     ss_rank_calls_fini(&collectives->calls);
+    ss_free(collectives);
+}
+
+const struct ss_collectives *ss_selection_collectives(const struct ss_selection *selection)
+{
+    static const struct ss_analysis_part collectives = {build, free_part};
+    return ss_analysis_get(selection->analysis, &collectives, selection);
 }

@@ -8,14 +8,14 @@
  * All times are on the axis of the model. Ranks of one clock domain share a clock. Of others, the
  * combined error of their clocks bounds what can be said: a wait that is not longer is below
  * resolution. Files of other tools count by the wall clock, whose error they do not have: there,
- * how far the ends of collectives lie apart stands for it (their 95th percentile). Pure. Borrows
- * the model.
+ * how far the ends of collectives lie apart stands for it (their 95th percentile). Pure; immutable
+ * once built. Borrows the model.
  */
 #ifndef SS_ANALYSIS_RANKS_COLLECTIVES_H
 #define SS_ANALYSIS_RANKS_COLLECTIVES_H
 
 #include "analysis/ranks/rank_calls.h"
-#include "analysis/steps/steps.h"
+#include "analysis/selection/selection.h"
 
 struct ss_collective {
     size_t first, count;                   /* calls, one for each rank that has it */
@@ -28,9 +28,7 @@ struct ss_collective {
     uint64_t last_error_ns; /* against that of the second */
     bool synchronises;      /* all ranks wait for each other; else nothing is said of waits */
     bool is_whole;          /* no rank of its group is missing */
-    bool is_steady;         /* the last arrival is in a steady-state step */
     bool is_violated;       /* a rank ends before another arrives, by more than the error */
-    int64_t step;           /* number of the step of the last arrival, if it is steady-state */
 };
 
 struct ss_collectives {
@@ -39,19 +37,13 @@ struct ss_collectives {
     size_t ranks;                                /* of which any call has a match */
     size_t unmatched;                            /* calls that no other rank has */
     size_t violated;                             /* rows */
-    uint64_t ends_ns;        /* how far ends lie apart, of ranks with clocks of their own */
-    bool is_wall;            /* ends_ns is the error of some clocks: they count by the wall clock */
-    uint64_t steady;         /* whole rows in steady-state steps */
-    uint64_t steady_wait_ns; /* in them: certain waits */
-    uint32_t latest;         /* process that is last most often in them */
-    uint64_t times_last;     /* how often */
+    uint64_t ends_ns;  /* how far ends lie apart, of ranks with clocks of their own */
+    bool is_wall;      /* ends_ns is the error of some clocks: they count by the wall clock */
+    uint64_t error_ns; /* largest error of any row */
 };
 
-/* `training` may be NULL: then no collective is in a steady-state step. */
-void ss_collectives_init(struct ss_collectives *collectives, const struct ss_selection *selection,
-                         const struct ss_device_works *works,
-                         const struct ss_step_summary *training);
-void ss_collectives_fini(struct ss_collectives *collectives);
+/* Built once for each selection. */
+const struct ss_collectives *ss_selection_collectives(const struct ss_selection *selection);
 
 /* The combined error of the clocks of two processes. */
 uint64_t ss_collectives_error_ns(const struct ss_collectives *collectives,

@@ -51,8 +51,9 @@ static void find_steps(struct joint_steps *steps, const struct ss_rank_profiles 
 {
     for (size_t i = 0; i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
-        if (step->kind == SS_STEP_STEADY) {
-            const struct ss_rank_profile *row = ss_rank_profile_of(profiles, step->process);
+        const struct ss_rank_profile *row =
+            step->kind == SS_STEP_STEADY ? ss_rank_profile_of(profiles, step->process) : NULL;
+        if (row != NULL) { /* else it is not compared */
             struct joint_step joint = {step->number, step->begin_ns, step->end_ns,
                                        (size_t)(row - profiles->rows.data)};
             ss_vec_push(steps, joint);
@@ -106,7 +107,7 @@ static void step_back_wait(struct walk *walk, const struct ss_piece *piece)
 {
     size_t communication = walk->timeline->phases + SS_PATH_COMMUNICATION;
     const struct ss_collective *row =
-        piece->collective != 0 ? &walk->profiles->collectives.rows.data[piece->collective - 1]
+        piece->collective != 0 ? &walk->profiles->collectives->rows.data[piece->collective - 1]
                                : NULL;
     const struct ss_rank_profile *last =
         row != NULL ? ss_rank_profile_of(walk->profiles, row->last) : NULL;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analysis/ranks/critical_path.h"
+#include "analysis/ranks/lateness.h"
 #include "analysis/table/owner_cells.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
@@ -133,15 +134,6 @@ static size_t phase_named(const struct ss_model *model, const struct ss_step_sum
     return at;
 }
 
-static uint64_t most_steps(const struct ss_rank_profiles *profiles)
-{
-    uint64_t most = 1;
-    for (size_t i = 0; i < profiles->rows.count; i++) {
-        most = profiles->rows.data[i].steps > most ? profiles->rows.data[i].steps : most;
-    }
-    return most;
-}
-
 enum { REPLAY_ERROR_PERCENT = 1 };
 
 static bool is_valid(const struct asking *asking, const struct ss_what_if *nothing)
@@ -167,7 +159,7 @@ static void fill_ifs(const struct asking *asking, const struct ss_model *model,
         struct ss_what_if what = nothing;
         what.rank_at_median = i;
         if (profiles->rows.data[i].stage_ns > 0 &&
-            profiles->blame.ranks[profiles->rows.data[i].process].caused_ns > 0) {
+            profiles->waits.ranks[profiles->rows.data[i].process].caused_ns > 0) {
             put_if(asking, "rank as fast as the median", profiles->rows.data[i].rank, &what);
         }
     }
@@ -191,8 +183,7 @@ size_t ss_critical_path_tables(const struct ss_selection *selection,
                                const struct ss_step_summary *training, uint64_t max_rows,
                                struct ss_table *tables)
 {
-    struct ss_device_summary devices;
-    struct ss_rank_profiles profiles;
+    const struct ss_rank_profiles *profiles = ss_steps_ranks(selection, training);
     struct ss_rank_timeline timeline;
     struct ss_critical_path path;
     tables[0] = (struct ss_table){.name = "critical-path",
@@ -205,19 +196,17 @@ size_t ss_critical_path_tables(const struct ss_selection *selection,
                                   .empty_text = "no rank has whole steady-state steps",
                                   .columns = if_columns,
                                   .column_count = IF_COLUMNS};
-    ss_device_summary_init(&devices, selection, training);
-    ss_rank_profiles_init(&profiles, selection, &devices, training);
-    ss_rank_timeline_init(&timeline, &profiles, selection, &devices, training);
-    ss_critical_path_init(&path, &timeline, &profiles, training);
+    ss_rank_timeline_init(&timeline, selection, training);
+    ss_critical_path_init(&path, &timeline, profiles, training);
     if (path.steps > 0) {
-        fill_path(&path, &profiles, selection->model, training, max_rows, &tables[0]);
-        struct asking asking = {&timeline, &profiles, &tables[1], ss_what_if_measured(&timeline),
-                                most_steps(&profiles)};
+        fill_path(&path, profiles, selection->model, training, max_rows, &tables[0]);
+        struct asking asking = {&timeline, profiles, &tables[1], ss_what_if_measured(&timeline),
+                                profiles->steps > 0 ? profiles->steps : 1};
         fill_ifs(&asking, selection->model, training);
+        ss_lateness_add_notes(ss_steps_lateness(selection, training), selection->model, training,
+                              &tables[0]);
     }
     ss_critical_path_fini(&path);
     ss_rank_timeline_fini(&timeline);
-    ss_rank_profiles_fini(&profiles);
-    ss_device_summary_fini(&devices);
     return 2;
 }

@@ -18,11 +18,22 @@ static bool is_whole(const struct ss_step *step)
     return step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
 }
 
-static void find_steps(struct ss_rank_heat *heat, const struct ss_step_summary *training)
+/* By process: its row, from 1; 0: it is not compared. */
+static size_t *find_rows(const struct ss_rank_profiles *profiles)
+{
+    size_t *rows = ss_alloc_zero(profiles->processes, sizeof *rows);
+    for (size_t row = 0; row < profiles->rows.count; row++) {
+        rows[profiles->rows.data[row].process] = row + 1;
+    }
+    return rows;
+}
+
+static void find_steps(struct ss_rank_heat *heat, const struct ss_step_summary *training,
+                       const size_t *rows)
 {
     heat->step_numbers = ss_alloc_zero(training->steps.count + 1, sizeof *heat->step_numbers);
     for (size_t i = 0; i < training->steps.count; i++) {
-        if (is_whole(&training->steps.data[i])) {
+        if (is_whole(&training->steps.data[i]) && rows[training->steps.data[i].process] > 0) {
             heat->step_numbers[heat->steps++] = training->steps.data[i].number;
         }
     }
@@ -60,7 +71,7 @@ static uint64_t *find_waits(const struct ss_device_summary *devices, const struc
 {
     uint64_t *waits = ss_alloc_zero(training->steps.count + 1, sizeof *waits);
     size_t phases = training->phases.count, communication = communication_of(model, training);
-    if (devices != NULL && devices->steps.count > 0) {
+    if (devices->steps.count > 0) {
         for (size_t i = 0; i < devices->steps.count; i++) {
             const struct ss_device_step *on = &devices->steps.data[i];
             uint64_t ns = on->times.class_ns[SS_WORK_COMMUNICATION];
@@ -74,25 +85,19 @@ static uint64_t *find_waits(const struct ss_device_summary *devices, const struc
     return waits;
 }
 
-static void fill(struct ss_rank_heat *heat, const struct ss_rank_profiles *profiles,
-                 const struct ss_model *model, const struct ss_step_summary *training,
-                 const uint64_t *waits)
+static void fill(struct ss_rank_heat *heat, const struct ss_step_summary *training,
+                 const size_t *rows, const uint64_t *waits)
 {
-    size_t *rows = ss_alloc_zero(model->processes.count, sizeof *rows); /* by process */
-    for (size_t row = 0; row < heat->ranks; row++) {
-        heat->rank_numbers[row] = profiles->rows.data[row].rank;
-        rows[profiles->rows.data[row].process] = row;
-    }
     for (size_t i = 0; i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
-        if (is_whole(step)) {
+        size_t row = rows[step->process];
+        if (is_whole(step) && row > 0) {
             uint64_t length_ns = step->end_ns - step->begin_ns;
             uint64_t own_ns = length_ns > waits[i] ? length_ns - waits[i] : 0;
-            size_t at = rows[step->process] * heat->steps + column_of(heat, step->number);
+            size_t at = (row - 1) * heat->steps + column_of(heat, step->number);
             heat->own_ns[at] = (double)own_ns;
         }
     }
-    ss_free(rows);
 }
 
 static void find_range(struct ss_rank_heat *heat)
@@ -111,21 +116,26 @@ static void find_range(struct ss_rank_heat *heat)
     ss_vec_fini(&values);
 }
 
-void ss_rank_heat_init(struct ss_rank_heat *heat, const struct ss_rank_profiles *profiles,
-                       const struct ss_device_summary *devices, const struct ss_model *model,
+void ss_rank_heat_init(struct ss_rank_heat *heat, const struct ss_selection *selection,
                        const struct ss_step_summary *training)
 {
+    const struct ss_rank_profiles *profiles = ss_steps_ranks(selection, training);
+    size_t *rows = find_rows(profiles);
     *heat = (struct ss_rank_heat){.ranks = profiles->rows.count};
-    find_steps(heat, training);
+    find_steps(heat, training, rows);
     heat->rank_numbers = ss_alloc_zero(heat->ranks + 1, sizeof *heat->rank_numbers);
     heat->own_ns = ss_alloc_zero(heat->ranks * heat->steps + 1, sizeof *heat->own_ns);
     for (size_t i = 0; i < heat->ranks * heat->steps; i++) {
         heat->own_ns[i] = -1;
     }
-    uint64_t *waits = find_waits(devices, model, training);
-    fill(heat, profiles, model, training, waits);
+    for (size_t row = 0; row < heat->ranks; row++) {
+        heat->rank_numbers[row] = profiles->rows.data[row].rank;
+    }
+    uint64_t *waits = find_waits(ss_steps_devices(selection, training), selection->model, training);
+    fill(heat, training, rows, waits);
     find_range(heat);
     ss_free(waits);
+    ss_free(rows);
 }
 
 void ss_rank_heat_fini(struct ss_rank_heat *heat)

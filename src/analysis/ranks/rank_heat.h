@@ -17,9 +17,7 @@ struct ss_rank_heat {
     double low_ns, high_ns; /* 5th and 95th percentile, for the colours */
 };
 
-/* `devices` may be NULL. */
-void ss_rank_heat_init(struct ss_rank_heat *heat, const struct ss_rank_profiles *profiles,
-                       const struct ss_device_summary *devices, const struct ss_model *model,
+void ss_rank_heat_init(struct ss_rank_heat *heat, const struct ss_selection *selection,
                        const struct ss_step_summary *training);
 void ss_rank_heat_fini(struct ss_rank_heat *heat);
 /* How hot a value is, from 0 to 1. */

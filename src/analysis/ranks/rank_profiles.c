@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ranks/rank_profiles.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-#include "analysis/ranks/collective_table.h"
+#include "analysis/selection/jobs.h"
 #include "analysis/selection/program_facts.h"
 #include "analysis/table/distribution.h"
-#include "analysis/table/rule_limits.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
 
@@ -61,7 +59,7 @@ static void sum_steps(struct ss_rank_profiles *profiles, const struct ss_step_su
 static void sum_devices(struct ss_rank_profiles *profiles, const struct ss_device_summary *devices,
                         const struct ss_step_summary *training)
 {
-    for (size_t i = 0; devices != NULL && i < devices->steps.count; i++) {
+    for (size_t i = 0; i < devices->steps.count; i++) {
         const struct ss_device_step *on = &devices->steps.data[i];
         const struct ss_step *step = &training->steps.data[on->step];
         if (is_counted(step)) {
@@ -157,21 +155,10 @@ static void find_stages(struct ss_rank_profiles *profiles, const struct ss_step_
     ss_free(values);
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
-
-static int compare(const void *left, const void *right)
-{
-    const struct ss_rank_profile *a = left, *b = right;
-    if (a->rank != b->rank) {
-        return a->rank < b->rank ? -1 : 1;
-    }
-    return (a->process > b->process) - (a->process < b->process);
-}
-
 /* Processes with collectives, but without steps. */
 static void add_collective_ranks(struct ss_rank_profiles *profiles, const struct ss_model *model)
 {
-    const struct ss_collectives *collectives = &profiles->collectives;
+    const struct ss_collectives *collectives = profiles->collectives;
     bool *is_rank = ss_alloc_zero(model->processes.count, sizeof *is_rank);
     for (size_t i = 0; i < profiles->rows.count; i++) {
         is_rank[profiles->rows.data[i].process] = true;
@@ -191,42 +178,73 @@ static void add_collective_ranks(struct ss_rank_profiles *profiles, const struct
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-/* The job of a rank, from 1; 0: it has no collectives. */
-static uint32_t job_of(const struct ss_rank_profiles *profiles, uint32_t process)
+struct members ss_vec_of(struct ss_job_member);
+
+/* Ranks without collectives are of a job by when their steps were. */
+static void list_members(const struct ss_step_summary *training, const struct ss_model *model,
+                         struct members *members)
 {
-    const struct ss_rank_calls *calls = &profiles->collectives.calls;
-    for (size_t i = 0; i < calls->rows.count; i++) {
-        if (calls->rows.data[i].process == process) {
-            return calls->rows.data[i].job + 1;
+    for (size_t i = 0; i < training->steps.count; i++) {
+        const struct ss_step *step = &training->steps.data[i];
+        const struct ss_model_process *process = &model->processes.data[step->process];
+        struct ss_job_member member = {.process = step->process,
+                                       .pid = process->pid,
+                                       .has_rank = process->has_rank,
+                                       .rank = process->rank,
+                                       .world_size = process->world_size,
+                                       .begin_ns = step->begin_ns,
+                                       .end_ns = step->end_ns};
+        if (members->count > 0 && members->data[members->count - 1].process == step->process) {
+            members->data[members->count - 1].end_ns = step->end_ns;
+        } else {
+            ss_vec_push(members, member);
         }
     }
-    return 0;
+}
+
+/* By process: its job, from 1; 0: unknown. */
+static uint32_t *find_jobs(struct ss_rank_profiles *profiles, const struct ss_model *model,
+                           const struct ss_step_summary *training)
+{
+    const struct ss_rank_calls *calls = &profiles->collectives->calls;
+    uint32_t *jobs = ss_alloc_zero(model->processes.count, sizeof *jobs);
+    struct members members = {0};
+    for (size_t i = 0; i < calls->rows.count; i++) {
+        jobs[calls->rows.data[i].process] = calls->rows.data[i].job + 1;
+    }
+    profiles->jobs = calls->jobs;
+    if (calls->rows.count == 0) {
+        list_members(training, model, &members);
+        profiles->jobs = ss_jobs_assign(members.data, members.count);
+    }
+    for (size_t i = 0; i < members.count; i++) {
+        jobs[members.data[i].process] = members.data[i].job + 1; /* 0: of a copy */
+    }
+    ss_vec_fini(&members);
+    return jobs;
 }
 
 /* Ranks are compared with those of their job: the one with most ranks stays. */
-static void keep_largest_job(struct ss_rank_profiles *profiles)
+static void keep_largest_job(struct ss_rank_profiles *profiles, const uint32_t *jobs)
 {
-    uint32_t jobs = profiles->collectives.calls.jobs, largest = 1;
-    if (jobs < 2) {
-        return;
-    }
-    uint32_t *job = ss_alloc_zero(profiles->rows.count, sizeof *job);
-    size_t *ranks = ss_alloc_zero(jobs + 1, sizeof *ranks);
+    uint32_t largest = 1;
+    size_t *ranks = ss_alloc_zero(profiles->jobs + 1, sizeof *ranks);
     for (size_t i = 0; i < profiles->rows.count; i++) {
-        job[i] = job_of(profiles, profiles->rows.data[i].process);
-        ranks[job[i]]++;
-        largest = job[i] != 0 && ranks[job[i]] > ranks[largest] ? job[i] : largest;
+        uint32_t job = jobs[profiles->rows.data[i].process];
+        ranks[job]++;
+        largest = job != 0 && ranks[job] > ranks[largest] ? job : largest;
     }
     size_t count = 0;
     for (size_t i = 0; i < profiles->rows.count; i++) {
-        if (job[i] == 0 || job[i] == largest) {
+        uint32_t job = jobs[profiles->rows.data[i].process];
+        if (job == 0 || job == largest) {
             profiles->rows.data[count++] = profiles->rows.data[i];
         }
     }
     profiles->left_out = profiles->rows.count - count;
     profiles->rows.count = count;
+    profiles->scope.job = largest - 1;
     ss_free(ranks);
-    ss_free(job);
 }
 
 static uint32_t find_world_size(const struct ss_rank_profiles *profiles,
@@ -243,91 +261,84 @@ static uint32_t find_world_size(const struct ss_rank_profiles *profiles,
     return size;
 }
 
-void ss_rank_profiles_init(struct ss_rank_profiles *profiles, const struct ss_selection *selection,
-                           const struct ss_device_summary *devices,
-                           const struct ss_step_summary *training)
+/* --- all -------------------------------------------------------------------------------------- */
+
+static int compare(const void *left, const void *right)
 {
-    *profiles = (struct ss_rank_profiles){.has_steps = training->steps.count > 0};
-    ss_collectives_init(&profiles->collectives, selection, ss_selection_works(selection), training);
-    ss_blame_init(&profiles->blame, selection->model, &profiles->collectives,
-                  profiles->collectives.steady > 0);
-    sum_steps(profiles, training);
-    sum_devices(profiles, devices, training);
-    add_collective_ranks(profiles, selection->model);
-    keep_largest_job(profiles);
-    profiles->world_size = find_world_size(profiles, selection->model);
-    bool has_devices = devices != NULL && devices->steps.count > 0;
-    struct ss_batch_load *loads = ss_batch_loads_find(selection->model, training);
+    const struct ss_rank_profile *a = left, *b = right;
+    if (a->rank != b->rank) {
+        return a->rank < b->rank ? -1 : 1;
+    }
+    return (a->process > b->process) - (a->process < b->process);
+}
+
+/* Collectives outside of steady-state steps count where no other ones do. */
+static void sum_waits(struct ss_rank_profiles *profiles, const struct ss_model *model,
+                      const struct ss_step_summary *training)
+{
+    struct ss_collective_step *steps = ss_collective_steps_find(profiles->collectives, training);
+    profiles->scope.steps = steps;
+    ss_wait_sums_init(&profiles->waits, &profiles->scope, model);
+    if (profiles->waits.counted == 0) {
+        ss_wait_sums_fini(&profiles->waits);
+        profiles->scope.steps = NULL;
+        ss_free(steps);
+        ss_wait_sums_init(&profiles->waits, &profiles->scope, model);
+    }
+}
+
+static void finish_rows(struct ss_rank_profiles *profiles, const struct ss_model *model,
+                        const struct ss_step_summary *training)
+{
+    struct ss_batch_load *loads = ss_batch_loads_find(model, training);
     for (size_t i = 0; i < profiles->rows.count; i++) {
-        finish_row(&profiles->rows.data[i], training, selection->model, has_devices);
-        profiles->rows.data[i].load = loads[profiles->rows.data[i].process];
+        struct ss_rank_profile *row = &profiles->rows.data[i];
+        finish_row(row, training, model, profiles->has_devices);
+        row->load = loads[row->process];
+        profiles->steps = row->steps > profiles->steps ? row->steps : profiles->steps;
     }
     ss_free(loads);
     if (profiles->rows.count > 1) {
         qsort(profiles->rows.data, profiles->rows.count, sizeof *profiles->rows.data, compare);
     }
-    find_stages(profiles, training, selection->model);
+    find_stages(profiles, training, model);
 }
 
-void ss_rank_profiles_fini(struct ss_rank_profiles *profiles)
+static void *build(const void *of)
 {
-    ss_blame_fini(&profiles->blame);
-    ss_collectives_fini(&profiles->collectives);
+    const struct ss_selection *selection = ((const struct ss_step_analysis *)of)->selection;
+    const struct ss_step_summary *training = ((const struct ss_step_analysis *)of)->training;
+    const struct ss_device_summary *devices = ss_steps_devices(selection, training);
+    struct ss_rank_profiles *profiles = ss_alloc_zero(1, sizeof *profiles);
+    *profiles = (struct ss_rank_profiles){.collectives = ss_selection_collectives(selection),
+                                          .scope.blame = ss_selection_blame(selection),
+                                          .has_steps = training->steps.count > 0,
+                                          .has_devices = devices->steps.count > 0,
+                                          .processes = selection->model->processes.count};
+    sum_steps(profiles, training);
+    sum_devices(profiles, devices, training);
+    add_collective_ranks(profiles, selection->model);
+    uint32_t *jobs = find_jobs(profiles, selection->model, training);
+    keep_largest_job(profiles, jobs);
+    ss_free(jobs);
+    profiles->world_size = find_world_size(profiles, selection->model);
+    sum_waits(profiles, selection->model, training);
+    finish_rows(profiles, selection->model, training);
+    return profiles;
+}
+
+static void free_part(void *part)
+{
+    struct ss_rank_profiles *profiles = part;
+    ss_wait_sums_fini(&profiles->waits);
+    ss_free((void *)profiles->scope.steps);
     ss_vec_fini(&profiles->rows);
+    ss_free(profiles);
 }
 
-/* Few steps are stated as they are. */
-static bool is_by_chance(const struct ss_rank_profiles *profiles, const struct ss_rank_profile *row)
+const struct ss_rank_profiles *ss_steps_ranks(const struct ss_selection *selection,
+                                              const struct ss_step_summary *training)
 {
-    const struct ss_blame *blame = &profiles->blame;
-    bool is_judged = !profiles->has_steps || row->steps >= SS_LIMIT_FEWEST_STEPS;
-    return is_judged && !isnan(blame->excess_error_ns) &&
-           blame->excess_ns < SS_LIMIT_SLOW_RANK_ERRORS * blame->excess_error_ns;
-}
-
-static bool is_small(const struct ss_rank_profiles *profiles, const struct ss_rank_profile *row)
-{
-    uint64_t cost_ns = ss_rank_profiles_cost_ns(profiles, row);
-    return row->step_ns > 0 && 100 * cost_ns < SS_LIMIT_FINDING_PERCENT * row->step_ns;
-}
-
-const struct ss_rank_profile *ss_rank_profiles_slowest(const struct ss_rank_profiles *profiles)
-{
-    const struct ss_rank_profile *row =
-        profiles->blame.most != 0 ? ss_rank_profile_of(profiles, profiles->blame.most) : NULL;
-    return row != NULL && !is_by_chance(profiles, row) && !is_small(profiles, row) ? row : NULL;
-}
-
-/* What the others are in communication and nothing else, per step: a collective that computation
- * hides makes no rank wait. 0: unknown. */
-static uint64_t longest_communication(const struct ss_rank_profiles *profiles,
-                                      const struct ss_rank_profile *row)
-{
-    uint64_t longest_ns = 0;
-    for (size_t i = 0; i < profiles->rows.count; i++) {
-        const struct ss_rank_profile *other = &profiles->rows.data[i];
-        if (other->process != row->process && other->communication_ns > longest_ns) {
-            longest_ns = other->communication_ns;
-        }
-    }
-    return longest_ns;
-}
-
-uint64_t ss_rank_profiles_cost_ns(const struct ss_rank_profiles *profiles,
-                                  const struct ss_rank_profile *row)
-{
-    uint64_t others = profiles->rows.count - 1;
-    uint64_t all_ns = profiles->blame.ranks[row->process].caused_ns;
-    uint64_t each_ns = others > 0 ? ss_rank_profiles_per_step(profiles, all_ns) / others : 0;
-    uint64_t most_ns = longest_communication(profiles, row);
-    return most_ns > 0 && most_ns < each_ns ? most_ns : each_ns;
-}
-
-uint64_t ss_rank_profiles_per_step(const struct ss_rank_profiles *profiles, uint64_t sum_ns)
-{
-    uint64_t steps = 0;
-    for (size_t i = 0; i < profiles->rows.count; i++) {
-        steps = profiles->rows.data[i].steps > steps ? profiles->rows.data[i].steps : steps;
-    }
-    return steps > 0 ? sum_ns / steps : 0;
+    static const struct ss_analysis_part ranks = {build, free_part};
+    return ss_step_analysis_get(selection, training, &ranks);
 }

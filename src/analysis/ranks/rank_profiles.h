@@ -9,7 +9,7 @@
 #define SS_ANALYSIS_RANKS_RANK_PROFILES_H
 
 #include "analysis/devices/device_steps.h"
-#include "analysis/ranks/blame.h"
+#include "analysis/ranks/rank_waits.h"
 #include "analysis/steps/batch_loads.h"
 
 /* Means per step. */
@@ -31,26 +31,25 @@ struct ss_rank_profile {
 
 struct ss_rank_profiles {
     struct ss_vec_of(struct ss_rank_profile) rows; /* by rank, then by process */
-    struct ss_collectives collectives;
-    struct ss_blame blame; /* of steady-state steps; of all, where no rank has steps */
+    const struct ss_collectives *collectives;
+    struct ss_wait_scope scope; /* collectives of steady-state steps; all, where none is in one */
+    struct ss_wait_sums waits;  /* of these */
     bool has_steps;
+    bool has_devices;    /* compute and communication are of devices */
+    size_t processes;    /* of the model */
+    uint64_t steps;      /* of the rank with most */
+    size_t jobs;         /* whose ranks there are */
     size_t left_out;     /* ranks of other jobs than the largest */
     uint32_t world_size; /* of the ranks, as all of them state it; 0: unknown */
 };
 
-/* `devices` may be NULL: then its figures are taken from phases. */
-void ss_rank_profiles_init(struct ss_rank_profiles *profiles, const struct ss_selection *selection,
-                           const struct ss_device_summary *devices,
-                           const struct ss_step_summary *training);
-void ss_rank_profiles_fini(struct ss_rank_profiles *profiles);
+/* Built once for each summary of steps. */
+const struct ss_rank_profiles *ss_steps_ranks(const struct ss_selection *selection,
+                                              const struct ss_step_summary *training);
 
 /* NULL: the process is not a rank. */
 const struct ss_rank_profile *ss_rank_profile_of(const struct ss_rank_profiles *profiles,
                                                  uint32_t process);
-/* The rank that made the others wait most; NULL: none did, it cannot be said, or chance explains
- * it.
- */
-const struct ss_rank_profile *ss_rank_profiles_slowest(const struct ss_rank_profiles *profiles);
 /* What a rank computes on more than the others: tokens; at equal tokens, padding; where tokens are
  * unknown, examples, else elements of its inputs. */
 enum ss_more_work {
@@ -70,11 +69,6 @@ double ss_rank_profiles_times(const struct ss_rank_profiles *profiles,
 void ss_rank_profiles_add_work(const struct ss_rank_profiles *profiles,
                                const struct ss_rank_profile *row, enum ss_more_work of,
                                struct ss_sentence *out);
-/* What the rank makes each other one wait, per step. */
-uint64_t ss_rank_profiles_cost_ns(const struct ss_rank_profiles *profiles,
-                                  const struct ss_rank_profile *row);
-/* A sum over the steps of all ranks, per step of one rank. */
-uint64_t ss_rank_profiles_per_step(const struct ss_rank_profiles *profiles, uint64_t sum_ns);
 
 enum ss_rank_column {
     SS_RANK_NUMBER,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ranks/collective_table.h"
-#include "analysis/ranks/rank_profiles.h"
+#include "analysis/ranks/lateness.h"
 #include "analysis/table/owner_cells.h"
 #include "analysis/table/rule_limits.h"
 
@@ -88,8 +88,8 @@ static void put_row(const struct ss_rank_profiles *profiles, const struct ss_ran
     if (row->steps > 0) {
         put_step(row, training, model, cells);
     }
-    if (profiles->collectives.rows.count > 0) {
-        put_waits(&profiles->blame.ranks[row->process], row->steps, cells);
+    if (profiles->collectives->rows.count > 0) {
+        put_waits(&profiles->waits.ranks[row->process], row->steps, cells);
     }
 }
 
@@ -140,7 +140,7 @@ static void add_work(const struct ss_rank_profiles *profiles, struct ss_table *t
 static void add_notes(const struct ss_rank_profiles *profiles, struct ss_table *table)
 {
     struct ss_sentence *out = ss_table_add_note(table, SS_NOTE_ASIDE);
-    if (profiles->collectives.rows.count == 0) {
+    if (profiles->collectives->rows.count == 0) {
         ss_sentence_add(out, "no collective was matched over the ranks: the waits of ranks for "
                              "each other are unknown");
         return;
@@ -149,41 +149,38 @@ static void add_notes(const struct ss_rank_profiles *profiles, struct ss_table *
                     "waited: until the last rank arrived. Caused: what the others would not "
                     "have waited if this rank had arrived second to last. Passed on: the same, "
                     "but this rank was waiting for another one, which caused it");
-    if (profiles->blame.unresolved > 0) {
+    if (profiles->waits.unresolved > 0) {
         out = ss_table_add_note(table, SS_NOTE_ASIDE);
-        ss_sentence_add_count(out, profiles->blame.unresolved);
+        ss_sentence_add_count(out, profiles->waits.unresolved);
         ss_sentence_add(out,
-                        profiles->blame.unresolved == 1 ? " collective says" : " collectives say");
+                        profiles->waits.unresolved == 1 ? " collective says" : " collectives say");
         ss_sentence_add(out, " nothing of who was last: below resolution, or ranks are missing");
     }
-    ss_collectives_add_notes(&profiles->collectives, table);
+    ss_collectives_add_notes(profiles->collectives, table);
 }
 
 void ss_rank_table(const struct ss_selection *selection, const struct ss_step_summary *training,
                    uint64_t max_rows, struct ss_table *table)
 {
-    struct ss_device_summary devices;
-    struct ss_rank_profiles profiles;
+    const struct ss_rank_profiles *profiles = ss_steps_ranks(selection, training);
     *table = (struct ss_table){.name = "rank",
                                .title = "Ranks",
                                .empty_text = "no process marks steps or has collectives",
                                .columns = columns,
                                .column_count = SS_RANK_COLUMNS};
-    ss_device_summary_init(&devices, selection, training);
-    ss_rank_profiles_init(&profiles, selection, &devices, training);
-    for (size_t i = 0; i < profiles.rows.count; i++) {
+    for (size_t i = 0; i < profiles->rows.count; i++) {
         if (max_rows != 0 && i >= max_rows) {
-            table->hidden_rows = profiles.rows.count - i;
+            table->hidden_rows = profiles->rows.count - i;
             break;
         }
-        put_row(&profiles, &profiles.rows.data[i], training, selection->model,
+        put_row(profiles, &profiles->rows.data[i], training, selection->model,
                 ss_table_add_row(table));
     }
     if (table->row_count > 0) {
-        add_batches(&profiles, table);
-        add_work(&profiles, table);
-        add_notes(&profiles, table);
+        ss_lateness_add_notes(ss_steps_lateness(selection, training), selection->model, training,
+                              table);
+        add_batches(profiles, table);
+        add_work(profiles, table);
+        add_notes(profiles, table);
     }
-    ss_rank_profiles_fini(&profiles);
-    ss_device_summary_fini(&devices);
 }

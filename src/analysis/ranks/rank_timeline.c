@@ -130,7 +130,7 @@ static int compare_parts(const void *left, const void *right)
 
 static void collect_calls(struct building *building)
 {
-    const struct ss_collectives *collectives = &building->profiles->collectives;
+    const struct ss_collectives *collectives = building->profiles->collectives;
     building->calls = ss_alloc_zero(building->model->processes.count, sizeof *building->calls);
     for (size_t i = 0; i < collectives->rows.count; i++) {
         const struct ss_collective *row = &collectives->rows.data[i];
@@ -317,7 +317,7 @@ static void build_rank(struct building *building, uint32_t process)
     if (!find_range(building->training, process, &range)) {
         return;
     }
-    if (building->devices != NULL && building->devices->steps.count > 0) {
+    if (building->devices->steps.count > 0) {
         waits_on_devices(building, process, &waits);
     } else {
         waits_in_phases(building, process, &waits);
@@ -341,16 +341,14 @@ static void build_rank(struct building *building, uint32_t process)
     ss_vec_fini(&waits);
 }
 
-void ss_rank_timeline_init(struct ss_rank_timeline *timeline,
-                           const struct ss_rank_profiles *profiles,
-                           const struct ss_selection *selection,
-                           const struct ss_device_summary *devices,
+void ss_rank_timeline_init(struct ss_rank_timeline *timeline, const struct ss_selection *selection,
                            const struct ss_step_summary *training)
 {
+    const struct ss_rank_profiles *profiles = ss_steps_ranks(selection, training);
     struct building building = {.timeline = timeline,
                                 .profiles = profiles,
                                 .model = selection->model,
-                                .devices = devices,
+                                .devices = ss_steps_devices(selection, training),
                                 .training = training};
     *timeline =
         (struct ss_rank_timeline){.ranks = profiles->rows.count, .phases = training->phases.count};

@@ -26,11 +26,8 @@ struct ss_rank_timeline {
     size_t phases;                            /* own work has one of these */
 };
 
-/* `devices` may be NULL or empty: then waits are taken from phases. */
-void ss_rank_timeline_init(struct ss_rank_timeline *timeline,
-                           const struct ss_rank_profiles *profiles,
-                           const struct ss_selection *selection,
-                           const struct ss_device_summary *devices,
+/* Without work of devices, waits are taken from phases. */
+void ss_rank_timeline_init(struct ss_rank_timeline *timeline, const struct ss_selection *selection,
                            const struct ss_step_summary *training);
 void ss_rank_timeline_fini(struct ss_rank_timeline *timeline);
 

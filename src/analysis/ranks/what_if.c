@@ -72,7 +72,7 @@ static void replay_wait(struct replay *replay, const struct event *event)
         return;
     }
     const struct ss_collective *row =
-        &replay->profiles->collectives.rows.data[piece->collective - 1];
+        &replay->profiles->collectives->rows.data[piece->collective - 1];
     uint64_t last_ns = replay->arrived_ns[piece->collective - 1];
     uint64_t there_ns = row->first_end_ns > row->last_ns ? row->first_end_ns : row->last_ns;
     there_ns = there_ns < piece->end_ns ? there_ns : piece->end_ns;
@@ -159,7 +159,7 @@ uint64_t ss_what_if_replay(const struct ss_rank_timeline *timeline,
         .what = what,
         .at_ns = ss_alloc_zero(timeline->ranks + 1, sizeof *replay.at_ns),
         .arrived_ns =
-            ss_alloc_zero(profiles->collectives.rows.count + 1, sizeof *replay.arrived_ns),
+            ss_alloc_zero(profiles->collectives->rows.count + 1, sizeof *replay.arrived_ns),
         .factors = ss_alloc_zero(timeline->ranks * timeline->phases + 1, sizeof *replay.factors)};
     struct events events = {0};
     list_events(&events, timeline);

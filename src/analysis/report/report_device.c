@@ -96,7 +96,7 @@ static void add_compilations(const struct ss_compilations *of, struct ss_documen
 
 void ss_report_add_device(const struct ss_report_parts *parts, struct ss_document *document)
 {
-    const struct ss_device_summary *summary = &parts->facts.device.summary;
+    const struct ss_device_summary *summary = parts->facts.device.summary;
     add_sentence(summary, ss_document_add_note(document, SS_NOTE_FACT));
     struct ss_block *block = ss_document_join(document, SS_BLOCK_BAR);
     for (size_t i = 0; i < SS_WORK_CLASSES; i++) {
@@ -121,7 +121,7 @@ void ss_report_put_device(const struct ss_device_facts *device, struct ss_figure
         [SS_GAP_HOST] = "host_ns",      [SS_GAP_DEPENDENCY] = "dependency_ns",
         [SS_GAP_GRAPH] = "graph_ns",    [SS_GAP_LATENCY] = "latency_ns",
         [SS_GAP_UNKNOWN] = "unknown_ns"};
-    const struct ss_device_summary *summary = &device->summary;
+    const struct ss_device_summary *summary = device->summary;
     const struct ss_device_mean *mean = &summary->mean;
     if (!device->has_steps) {
         return;

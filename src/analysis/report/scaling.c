@@ -130,12 +130,8 @@ void ss_scaling_measure(struct ss_scaling_run *run, const struct ss_selection *s
     const struct ss_steps_options all = {.size = sizeof all};
     const struct ss_source_lines no_lines = {0};
     struct ss_step_summary training;
-    struct ss_device_summary devices;
-    struct ss_rank_profiles profiles;
     struct ss_training_facts facts;
     ss_step_summary_init(&training, selection, &all);
-    ss_device_summary_init(&devices, selection, &training);
-    ss_rank_profiles_init(&profiles, selection, &devices, &training);
     ss_training_facts_init(&facts, selection, &training, &no_lines);
     run->ranks = training.processes;
     run->nodes = count_nodes(selection->model);
@@ -143,11 +139,9 @@ void ss_scaling_measure(struct ss_scaling_run *run, const struct ss_selection *s
     run->steps = training.steady;
     run->step_ns = training.steady > 0 ? (double)training.mean_ns : 0;
     run->samples_per_s = facts.throughput.samples_per_s;
-    run->exposed_percent = find_exposed(&profiles);
+    run->exposed_percent = find_exposed(ss_steps_ranks(selection, &training));
     run->energy_wh = find_energy_wh(selection->model);
     ss_training_facts_fini(&facts);
-    ss_rank_profiles_fini(&profiles);
-    ss_device_summary_fini(&devices);
     ss_step_summary_fini(&training);
 }
 

@@ -51,12 +51,12 @@ static void *find(const struct ss_analysis *analysis, const struct ss_analysis_p
 }
 
 const void *ss_analysis_get(struct ss_analysis *analysis, const struct ss_analysis_part *kind,
-                            const void *selection)
+                            const void *of)
 {
     pthread_mutex_lock(&analysis->lock);
     void *content = find(analysis, kind);
     if (content == NULL) {
-        content = kind->build(selection);
+        content = kind->build(of);
         ss_vec_push(&analysis->list, (struct part){kind, content});
     }
     pthread_mutex_unlock(&analysis->lock);

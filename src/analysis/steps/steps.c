@@ -295,7 +295,7 @@ static void sum_up(struct ss_step_summary *summary)
 void ss_step_summary_init(struct ss_step_summary *summary, const struct ss_selection *selection,
                           const struct ss_steps_options *options)
 {
-    *summary = (struct ss_step_summary){0};
+    *summary = (struct ss_step_summary){.analysis = ss_analysis_new()};
     ss_process_index_init(&summary->index, selection);
     collect_steps(summary, selection, options);
     find_recorded(summary, selection);
@@ -307,6 +307,7 @@ void ss_step_summary_init(struct ss_step_summary *summary, const struct ss_selec
 
 void ss_step_summary_fini(struct ss_step_summary *summary)
 {
+    ss_analysis_free(summary->analysis);
     ss_process_index_fini(&summary->index);
     ss_vec_fini(&summary->steps);
     ss_vec_fini(&summary->phases);

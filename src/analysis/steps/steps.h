@@ -85,6 +85,7 @@ struct ss_step_summary {
     size_t lacking_kernels;        /* steps whose kernels the recording lacks */
     bool *trains;                  /* by process of the model: it has steps */
     struct ss_process_index index; /* which tables and facts share */
+    struct ss_analysis *analysis;  /* more of that kind: analysis/steps/step_analysis.h */
     size_t steady, warm_up, outliers, cut, outside;
     uint64_t total_ns, mean_ns, p50_ns, p95_ns, max_ns; /* of the steady-state steps */
 };

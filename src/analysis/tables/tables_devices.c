@@ -9,11 +9,11 @@
 #include "analysis/kernels/kernel_occupancy.h"
 #include "analysis/kernels/speed_of_light.h"
 #include "analysis/pipeline/pipelines.h"
-#include "analysis/pipeline/stage_frontier.h"
 #include "analysis/ranks/collective_table.h"
 #include "analysis/ranks/critical_path.h"
 #include "analysis/ranks/drifts.h"
 #include "analysis/ranks/rank_profiles.h"
+#include "analysis/ranks/stage_frontier.h"
 
 const struct ss_table_choice ss_work_sorts[] = {
     {"total", SS_WORK_BY_TOTAL},      {"instances", SS_WORK_BY_INSTANCES},
@@ -96,7 +96,7 @@ size_t ss_build_device_waits(const struct ss_table_input *input, struct ss_table
 
 size_t ss_build_collectives(const struct ss_table_input *input, struct ss_table *tables)
 {
-    ss_collective_table(input->selection, input->options->max_rows, &tables[0]);
+    ss_collective_table(input->selection, input->training, input->options->max_rows, &tables[0]);
     return 1;
 }
 

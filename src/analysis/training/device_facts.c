@@ -109,8 +109,8 @@ static void sum_works(struct ss_device_facts *facts, const struct ss_model *mode
                                .ns = ss_alloc_zero(model->names.count + 1, sizeof *sums.ns),
                                .counts =
                                    ss_alloc_zero(model->names.count + 1, sizeof *sums.counts)};
-    for (size_t i = 0; i < facts->summary.works->works.count; i++) {
-        const struct ss_device_work *work = &facts->summary.works->works.data[i];
+    for (size_t i = 0; i < facts->summary->works->works.count; i++) {
+        const struct ss_device_work *work = &facts->summary->works->works.data[i];
         if (!is_steady(training, work->process, work->begin_ns)) {
             continue;
         }
@@ -188,7 +188,7 @@ static void sum_waits(struct ss_device_facts *facts, const struct ss_selection *
 {
     struct ss_steady_time steady;
     ss_steady_time_init(&steady, training, SS_STEADY_OF_DEVICES);
-    ss_device_waits_init(&facts->waits, selection, facts->summary.works,
+    ss_device_waits_init(&facts->waits, selection, facts->summary->works,
                          ss_selection_finder(selection), &steady);
     for (size_t i = 0; i < facts->waits.rows.count; i++) {
         facts->wait_calls += facts->waits.rows.data[i].steady_count;
@@ -201,21 +201,18 @@ void ss_device_facts_find(struct ss_device_facts *facts, const struct ss_selecti
                           const struct ss_step_summary *training)
 {
     *facts = (struct ss_device_facts){0};
-    ss_device_summary_init(&facts->summary, selection, training);
-    facts->has_steps = facts->summary.mean.steps > 0;
+    facts->summary = ss_steps_devices(selection, training);
+    facts->has_steps = facts->summary->mean.steps > 0;
     if (facts->has_steps) {
         sum_works(facts, selection->model, training);
         sum_allocations(facts, selection, training);
         sum_bytes(facts, selection, training);
         sum_waits(facts, selection, training);
-        ss_collectives_init(&facts->collectives, selection, facts->summary.works, training);
-        facts->exposed = ss_exposed_on_devices(selection->model, facts->summary.works, training);
+        facts->exposed = ss_exposed_on_devices(selection->model, facts->summary->works, training);
     }
 }
 
 void ss_device_facts_fini(struct ss_device_facts *facts)
 {
     ss_device_waits_fini(&facts->waits);
-    ss_collectives_fini(&facts->collectives);
-    ss_device_summary_fini(&facts->summary);
 }

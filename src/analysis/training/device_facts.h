@@ -9,12 +9,11 @@
 #include "analysis/devices/device_memory.h"
 #include "analysis/devices/device_steps.h"
 #include "analysis/devices/device_waits.h"
-#include "analysis/ranks/collectives.h"
 #include "analysis/ranks/exposed_collectives.h"
 
 struct ss_device_facts {
     bool has_steps; /* steady-state steps with work of a device; else all else is 0 */
-    struct ss_device_summary summary;
+    const struct ss_device_summary *summary;
     struct ss_device_waits waits;
     uint64_t kernel_p50_ns;              /* of all kernels in these steps */
     uint64_t short_kernels, short_ns;    /* shorter than SS_LIMIT_SHORT_KERNEL_NS */
@@ -24,9 +23,8 @@ struct ss_device_facts {
     uint64_t float32_ns; /* matrix products in float32 on a device with faster units */
     uint64_t conversion_ns, conversions; /* kernels that only convert or move data */
     uint64_t pageable_ns, pageable_bytes, pageable_copies; /* copies from or to pageable memory */
-    struct ss_collectives collectives;
-    struct ss_exposed_collective exposed; /* communication that nothing hides */
-    uint64_t allocation_ns, allocations;  /* calls that allocate or free memory of the device */
+    struct ss_exposed_collective exposed;                  /* communication that nothing hides */
+    uint64_t allocation_ns, allocations; /* calls that allocate or free memory of the device */
     uint64_t allocated_bytes; /* of the device, where it is recorded what programs take from it */
     struct ss_compilations compilations; /* in the whole recording */
     uint64_t wait_calls;                 /* that wait for it */

@@ -103,9 +103,9 @@ static void find_pipeline(struct ss_training_facts *facts, const struct ss_selec
 
 static void find_ranks(struct ss_training_facts *facts, const struct ss_selection *selection)
 {
-    ss_late_rank_find(&facts->late_rank, selection, facts->steps);
+    facts->late = ss_steps_lateness(selection, facts->steps);
     facts->joint_communication = ss_training_phase(facts, ss_phase_communication) != NULL
-                                     ? ss_late_rank_joint_share(selection, facts->steps)
+                                     ? ss_joint_communication_share(selection, facts->steps)
                                      : -1;
     facts->exposed = ss_exposed_on_host(selection->model, facts->steps);
     find_pipeline(facts, selection);
@@ -124,7 +124,8 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
                                         .threads = -1,
                                         .workers = -1,
                                         .batch_size = -1,
-                                        .worker_busy = -1};
+                                        .worker_busy = -1,
+                                        .device.summary = ss_steps_devices(selection, steps)};
     ss_training_settings_find(facts);
     find_step_means(facts);
     facts->evaluations =

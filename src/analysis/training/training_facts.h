@@ -12,7 +12,8 @@
 #include "analysis/operators/flops.h"
 #include "analysis/pipeline/pipelines.h"
 #include "analysis/ranks/drifts.h"
-#include "analysis/ranks/late_rank.h"
+#include "analysis/ranks/joint_communication.h"
+#include "analysis/ranks/lateness.h"
 #include "analysis/roofline/roofline.h"
 #include "analysis/samples/hot_lines.h"
 #include "analysis/samples/line_times.h"
@@ -169,9 +170,9 @@ struct ss_training_facts {
     struct ss_drifts drifts;
     struct ss_training_samples samples;
     struct ss_hot_lines hot_lines;
-    struct ss_late_rank late_rank;
+    const struct ss_lateness *late;       /* which rank makes the others wait */
     struct ss_exposed_collective exposed; /* what ranks wait for on their hosts */
-    double joint_communication;           /* see ss_late_rank_joint_share */
+    double joint_communication;           /* see ss_joint_communication_share */
     struct ss_pipeline pipeline;          /* the one with most stages; steps 0: there is none */
     int64_t pipeline_slowest;             /* rank of its slowest stage */
     struct ss_waits waits;

@@ -150,18 +150,12 @@ static enum ss_status write_heatmap(const struct ss_selection *selection,
 {
     (void)options;
     struct ss_step_summary training;
-    struct ss_device_summary devices;
-    struct ss_rank_profiles profiles;
     struct ss_rank_heat heat;
     const struct ss_steps_options all = {.size = sizeof all};
     ss_step_summary_init(&training, selection, &all);
-    ss_device_summary_init(&devices, selection, &training);
-    ss_rank_profiles_init(&profiles, selection, &devices, &training);
-    ss_rank_heat_init(&heat, &profiles, &devices, selection->model, &training);
+    ss_rank_heat_init(&heat, selection, &training);
     enum ss_status status = ss_view_heatmap(&heat, sink, err);
     ss_rank_heat_fini(&heat);
-    ss_rank_profiles_fini(&profiles);
-    ss_device_summary_fini(&devices);
     ss_step_summary_fini(&training);
     return status;
 }

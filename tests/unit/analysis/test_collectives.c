@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "../rank_builder.h"
-#include "analysis/ranks/blame.h"
 #include "analysis/ranks/collective_table.h"
+#include "analysis/ranks/rank_waits.h"
 #include "table_checks.h"
 
 #define MS UINT64_C(1000000)
@@ -27,9 +27,10 @@ struct call {
 struct made {
     struct ss_model model;
     struct ss_selection selection;
-    const struct ss_device_works *works;
-    struct ss_collectives collectives;
-    struct ss_blame blame;
+    const struct ss_collectives *collectives;
+    const struct ss_blame *blame;
+    struct ss_wait_scope scope;
+    struct ss_wait_sums waits;
     uint32_t ranks[MOST_RANKS];
 };
 
@@ -56,19 +57,38 @@ static void begin(struct made *made, unsigned ranks, const struct call *calls, s
         add_calls(made, i, calls, count);
     }
     assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
-    made->works = ss_selection_works(&made->selection);
 }
 
 static void find(struct made *made)
 {
-    ss_collectives_init(&made->collectives, &made->selection, made->works, NULL);
-    ss_blame_init(&made->blame, &made->model, &made->collectives, false);
+    made->collectives = ss_selection_collectives(&made->selection);
+    made->blame = ss_selection_blame(&made->selection);
+    made->scope = (struct ss_wait_scope){.blame = made->blame};
+    ss_wait_sums_init(&made->waits, &made->scope, &made->model);
+}
+
+/* The process that caused most. */
+static uint32_t most(const struct made *made)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 1; i < made->model.processes.count; i++) {
+        most = made->waits.ranks[i].caused_ns > made->waits.ranks[most].caused_ns ? i : most;
+    }
+    return most;
+}
+
+static uint64_t caused_by_all(const struct made *made)
+{
+    uint64_t sum_ns = 0;
+    for (size_t i = 0; i < made->model.processes.count; i++) {
+        sum_ns += made->waits.ranks[i].caused_ns;
+    }
+    return sum_ns;
 }
 
 static void end(struct made *made)
 {
-    ss_blame_fini(&made->blame);
-    ss_collectives_fini(&made->collectives);
+    ss_wait_sums_fini(&made->waits);
     ss_selection_fini(&made->selection);
     ss_model_fini(&made->model);
 }
@@ -86,10 +106,10 @@ static void calls_match_by_group_and_number(void **state)
     struct made made;
     BEGIN(&made, 2, calls);
     find(&made);
-    assert_int_equal(made.collectives.rows.count, 2);
-    assert_int_equal(made.collectives.ranks, 2);
-    assert_int_equal(made.collectives.unmatched, 1);
-    const struct ss_collective *row = &made.collectives.rows.data[0];
+    assert_int_equal(made.collectives->rows.count, 2);
+    assert_int_equal(made.collectives->ranks, 2);
+    assert_int_equal(made.collectives->unmatched, 1);
+    const struct ss_collective *row = &made.collectives->rows.data[0];
     assert_int_equal(row->last, made.ranks[1]);
     assert_int_equal(row->first_ns, 10 * MS);
     assert_int_equal(row->last_ns, 30 * MS);
@@ -97,10 +117,10 @@ static void calls_match_by_group_and_number(void **state)
     assert_int_equal(row->first_end_ns - row->last_ns, 1 * MS);
     assert_int_equal(row->error_ns, 0);
     assert_true(ss_collective_is_resolved(row));
-    assert_int_equal(made.blame.most, made.ranks[1]);
-    assert_int_equal(made.blame.ranks[made.ranks[1]].caused_ns, 40 * MS);
-    assert_int_equal(made.blame.ranks[made.ranks[0]].waited_ns, 40 * MS);
-    assert_int_equal(made.blame.ranks[made.ranks[1]].times_last, 2);
+    assert_int_equal(most(&made), made.ranks[1]);
+    assert_int_equal(made.waits.ranks[made.ranks[1]].caused_ns, 40 * MS);
+    assert_int_equal(made.waits.ranks[made.ranks[0]].waited_ns, 40 * MS);
+    assert_int_equal(made.waits.ranks[made.ranks[1]].times_last, 2);
     end(&made);
 }
 
@@ -112,7 +132,7 @@ static void the_last_is_blamed_for_what_it_is_behind_the_second(void **state)
     struct made made;
     BEGIN(&made, 3, calls);
     find(&made);
-    const struct ss_rank_waits *waits = made.blame.ranks;
+    const struct ss_rank_waits *waits = made.waits.ranks;
     assert_int_equal(waits[made.ranks[2]].caused_ns, 2 * 15 * MS);
     assert_int_equal(waits[made.ranks[0]].waited_ns, 30 * MS);
     assert_int_equal(waits[made.ranks[1]].waited_ns, 15 * MS);
@@ -134,15 +154,42 @@ static void a_victim_is_not_blamed(void **state)
     struct made made;
     BEGIN(&made, 4, victims);
     find(&made);
-    const struct ss_rank_waits *waits = made.blame.ranks;
-    assert_int_equal(made.collectives.rows.count, 4);
-    assert_int_equal(made.collectives.rows.data[3].last, made.ranks[1]);
-    assert_int_equal(made.blame.causes[3], made.ranks[0]);
-    assert_int_equal(made.blame.most, made.ranks[0]);
+    const struct ss_rank_waits *waits = made.waits.ranks;
+    assert_int_equal(made.collectives->rows.count, 4);
+    assert_int_equal(made.collectives->rows.data[3].last, made.ranks[1]);
+    assert_int_equal(made.blame->rows[3].cause, made.ranks[0]);
+    assert_int_equal(most(&made), made.ranks[0]);
     /* Behind the others by 21 ms, of which it waited 20 ms itself. */
     assert_int_equal(waits[made.ranks[1]].passed_on_ns, 2 * 20 * MS);
     assert_int_equal(waits[made.ranks[1]].caused_ns, 2 * 1 * MS);
     assert_int_equal(waits[made.ranks[0]].caused_ns, 20 * MS + 2 * 20 * MS);
+    end(&made);
+}
+
+/* Rank 0 makes rank 1 late for the collective of all three, where it would have come at 22 itself,
+ * and rank 1 at 30. */
+static void a_rank_that_makes_its_neighbour_late_is_late_itself(void **state)
+{
+    (void)state;
+    static const struct call calls[] = {{0, "all", 1, 10, 11, NULL}, {1, "all", 1, 10, 11, NULL},
+                                        {2, "all", 1, 10, 11, NULL}, {0, "two", 1, 40, 41, NULL},
+                                        {1, "two", 1, 20, 41, NULL}, {0, "all", 2, 42, 51, NULL},
+                                        {1, "all", 2, 50, 51, NULL}, {2, "all", 2, 15, 51, NULL}};
+    struct made made;
+    BEGIN(&made, 3, calls);
+    find(&made);
+    const struct ss_blamed *blamed = &made.blame->rows[2];
+    assert_int_equal(blamed->cause, made.ranks[0]);
+    assert_int_equal(blamed->through_ns, 20 * MS);
+    assert_int_equal(blamed->own_ns, 8 * MS);
+    /* Rank 0 does not wait for itself, rank 1 not longer than until it comes. */
+    assert_int_equal(made.waits.ranks[made.ranks[0]].caused_ns, (20 + 20) * MS);
+    assert_int_equal(made.waits.ranks[made.ranks[1]].caused_ns, 2 * 8 * MS);
+    uint64_t on[MOST_RANKS + 1] = {0};
+    ss_rank_waits_for(&made.scope, made.ranks[0], on);
+    assert_int_equal(on[made.ranks[0]], 0);
+    assert_int_equal(on[made.ranks[1]], 20 * MS);
+    assert_int_equal(on[made.ranks[2]], 20 * MS);
     end(&made);
 }
 
@@ -158,15 +205,16 @@ static void nothing_is_said_below_the_resolution(void **state)
     build_clock(&made.model, made.ranks[0], SS_CLOCK_IS_AXIS, 5 * MS);
     build_clock(&made.model, made.ranks[1], SS_CLOCK_BY_SHARED_WALL, 10 * MS);
     find(&made);
-    const struct ss_collective *rows = made.collectives.rows.data;
+    const struct ss_collective *rows = made.collectives->rows.data;
     assert_int_equal(rows[0].error_ns, 15 * MS);
     assert_true(ss_collective_is_resolved(&rows[0]));
     assert_false(ss_collective_is_resolved(&rows[1]));
-    assert_int_equal(made.blame.unresolved, 1);
-    assert_int_equal(made.blame.ranks[made.ranks[1]].caused_ns, 20 * MS);
-    assert_int_equal(made.blame.ranks[made.ranks[0]].waited_ns, 20 * MS);
+    assert_int_equal(made.waits.unresolved, 1);
+    assert_int_equal(made.waits.ranks[made.ranks[1]].caused_ns, 20 * MS);
+    assert_int_equal(made.waits.ranks[made.ranks[0]].waited_ns, 20 * MS);
+    static const struct ss_step_summary no_steps;
     struct ss_table table;
-    ss_collective_table(&made.selection, 0, &table);
+    ss_collective_table(&made.selection, &no_steps, 0, &table);
     assert_int_equal(table.row_count, 2);
     assert_int_equal(ss_table_cell(&table, 0, SS_COLLECTIVE_LAST_RANK)->integer, 1);
     assert_int_equal(ss_table_cell(&table, 0, SS_COLLECTIVE_BYTES)->integer, 4096);
@@ -187,11 +235,11 @@ static void a_collective_without_all_ranks_blames_none(void **state)
     struct made made;
     BEGIN(&made, 3, calls);
     find(&made);
-    assert_true(made.collectives.rows.data[0].is_whole);
-    assert_false(made.collectives.rows.data[1].is_whole);
-    assert_int_equal(made.blame.unresolved, 1);
-    assert_int_equal(made.blame.ranks[made.ranks[1]].caused_ns, 0);
-    assert_int_equal(made.blame.ranks[made.ranks[2]].caused_ns, 2 * 10 * MS);
+    assert_true(made.collectives->rows.data[0].is_whole);
+    assert_false(made.collectives->rows.data[1].is_whole);
+    assert_int_equal(made.waits.unresolved, 1);
+    assert_int_equal(made.waits.ranks[made.ranks[1]].caused_ns, 0);
+    assert_int_equal(made.waits.ranks[made.ranks[2]].caused_ns, 2 * 10 * MS);
     end(&made);
 }
 
@@ -203,8 +251,8 @@ static void a_number_that_a_rank_has_twice_is_not_matched(void **state)
     struct made made;
     BEGIN(&made, 2, calls);
     find(&made);
-    assert_int_equal(made.collectives.rows.count, 0);
-    assert_int_equal(made.collectives.unmatched, 3);
+    assert_int_equal(made.collectives->rows.count, 0);
+    assert_int_equal(made.collectives->unmatched, 3);
     end(&made);
 }
 
@@ -215,9 +263,9 @@ static void an_end_before_an_arrival_is_counted_and_left_out(void **state)
     struct made made;
     BEGIN(&made, 2, calls);
     find(&made);
-    assert_int_equal(made.collectives.violated, 1);
-    assert_int_equal(made.blame.caused_ns, 0);
-    assert_int_equal(made.blame.ranks[made.ranks[0]].waited_ns, 0);
+    assert_int_equal(made.collectives->violated, 1);
+    assert_int_equal(caused_by_all(&made), 0);
+    assert_int_equal(made.waits.ranks[made.ranks[0]].waited_ns, 0);
     end(&made);
 }
 
@@ -235,13 +283,13 @@ static void without_numbers_the_order_matches(void **state)
     struct made made;
     BEGIN(&made, 2, calls);
     find(&made);
-    assert_int_equal(made.collectives.rows.count, 2);
-    assert_int_equal(made.blame.ranks[made.ranks[1]].caused_ns, 30 * MS);
+    assert_int_equal(made.collectives->rows.count, 2);
+    assert_int_equal(made.waits.ranks[made.ranks[1]].caused_ns, 30 * MS);
     end(&made);
     BEGIN(&made, 2, others);
     find(&made);
-    assert_int_equal(made.collectives.rows.count, 0);
-    assert_int_equal(made.collectives.unmatched, 4);
+    assert_int_equal(made.collectives->rows.count, 0);
+    assert_int_equal(made.collectives->unmatched, 4);
     end(&made);
 }
 
@@ -255,7 +303,7 @@ static void sends_and_queued_calls_are_no_collectives(void **state)
     struct made made;
     BEGIN(&made, 2, calls);
     find(&made);
-    assert_int_equal(made.collectives.calls.rows.count, 0);
+    assert_int_equal(made.collectives->calls.rows.count, 0);
     end(&made);
 }
 
@@ -267,10 +315,10 @@ static void a_broadcast_makes_none_wait(void **state)
     struct made made;
     BEGIN(&made, 2, calls);
     find(&made);
-    assert_int_equal(made.collectives.rows.count, 1);
-    assert_int_equal(made.collectives.violated, 0);
-    assert_int_equal(made.blame.caused_ns, 0);
-    assert_int_equal(made.blame.ranks[made.ranks[0]].waited_ns, 0);
+    assert_int_equal(made.collectives->rows.count, 1);
+    assert_int_equal(made.collectives->violated, 0);
+    assert_int_equal(caused_by_all(&made), 0);
+    assert_int_equal(made.waits.ranks[made.ranks[0]].waited_ns, 0);
     end(&made);
 }
 
@@ -291,17 +339,18 @@ static void a_rank_that_is_late_once_in_each_step(void **state)
     }
     begin(&made, 2, calls, count);
     find(&made);
-    double alone_ns = made.blame.excess_ns, error_ns = made.blame.excess_error_ns;
-    assert_true(alone_ns < 2 * error_ns);
-    for (size_t i = 0; i < made.collectives.rows.count; i++) {
-        made.collectives.rows.data[i].is_steady = true;
-        made.collectives.rows.data[i].step = (int64_t)(i / IN_A_STEP);
+    uint32_t late = made.ranks[1];
+    struct ss_wait_excess alone = ss_wait_excess_of(&made.scope, late, 2);
+    assert_true(alone.ns < 2 * alone.error_ns);
+    struct ss_collective_step steps[TRAINED_STEPS * IN_A_STEP];
+    for (size_t i = 0; i < made.collectives->rows.count; i++) {
+        steps[i] = (struct ss_collective_step){true, (int64_t)(i / IN_A_STEP)};
     }
-    ss_blame_fini(&made.blame);
-    ss_blame_init(&made.blame, &made.model, &made.collectives, true);
-    assert_int_equal(made.blame.most, made.ranks[1]);
-    assert_float_equal(made.blame.excess_ns, IN_A_STEP * alone_ns, 1);
-    assert_true(made.blame.excess_ns > 10 * made.blame.excess_error_ns);
+    made.scope.steps = steps;
+    struct ss_wait_excess excess = ss_wait_excess_of(&made.scope, late, 2);
+    assert_int_equal(most(&made), late);
+    assert_float_equal(excess.ns, IN_A_STEP * alone.ns, 1);
+    assert_true(excess.ns > 10 * excess.error_ns);
     end(&made);
 }
 
@@ -316,10 +365,10 @@ static void collectives_at_once_make_a_rank_wait_once(void **state)
     struct made made;
     BEGIN(&made, 2, calls);
     find(&made);
-    assert_int_equal(made.collectives.rows.count, 4);
-    assert_int_equal(made.blame.ranks[made.ranks[0]].waited_ns, (34 + 10) * MS);
-    assert_int_equal(made.blame.ranks[made.ranks[1]].caused_ns, (34 + 10) * MS);
-    assert_int_equal(made.blame.ranks[made.ranks[1]].times_last, 4);
+    assert_int_equal(made.collectives->rows.count, 4);
+    assert_int_equal(made.waits.ranks[made.ranks[0]].waited_ns, (34 + 10) * MS);
+    assert_int_equal(made.waits.ranks[made.ranks[1]].caused_ns, (34 + 10) * MS);
+    assert_int_equal(made.waits.ranks[made.ranks[1]].times_last, 4);
     end(&made);
 }
 
@@ -347,6 +396,7 @@ int main(void)
         cmocka_unit_test(calls_match_by_group_and_number),
         cmocka_unit_test(the_last_is_blamed_for_what_it_is_behind_the_second),
         cmocka_unit_test(a_victim_is_not_blamed),
+        cmocka_unit_test(a_rank_that_makes_its_neighbour_late_is_late_itself),
         cmocka_unit_test(a_rank_that_is_late_once_in_each_step),
         cmocka_unit_test(nothing_is_said_below_the_resolution),
         cmocka_unit_test(a_collective_without_all_ranks_blames_none),

@@ -9,6 +9,7 @@
 
 #include "../rank_builder.h"
 #include "analysis/ranks/critical_path.h"
+#include "analysis/ranks/lateness.h"
 #include "analysis/ranks/rank_heat.h"
 #include "table_checks.h"
 
@@ -23,7 +24,8 @@ struct made {
     struct ss_model model;
     struct ss_selection selection;
     struct ss_step_summary steps;
-    struct ss_rank_profiles profiles;
+    const struct ss_rank_profiles *profiles;
+    const struct ss_lateness *late;
     struct ss_rank_timeline timeline;
 };
 
@@ -118,14 +120,14 @@ static void begin(struct made *made, work_of *work)
     }
     assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
     ss_step_summary_init(&made->steps, &made->selection, &none);
-    ss_rank_profiles_init(&made->profiles, &made->selection, NULL, &made->steps);
-    ss_rank_timeline_init(&made->timeline, &made->profiles, &made->selection, NULL, &made->steps);
+    made->profiles = ss_steps_ranks(&made->selection, &made->steps);
+    made->late = ss_steps_lateness(&made->selection, &made->steps);
+    ss_rank_timeline_init(&made->timeline, &made->selection, &made->steps);
 }
 
 static void end(struct made *made)
 {
     ss_rank_timeline_fini(&made->timeline);
-    ss_rank_profiles_fini(&made->profiles);
     ss_step_summary_fini(&made->steps);
     ss_selection_fini(&made->selection);
     ss_model_fini(&made->model);
@@ -158,7 +160,7 @@ static void the_path_is_that_of_the_slow_rank(void **state)
     struct made made;
     struct ss_critical_path path;
     begin(&made, rank_1_is_slow);
-    ss_critical_path_init(&path, &made.timeline, &made.profiles, &made.steps);
+    ss_critical_path_init(&path, &made.timeline, made.profiles, &made.steps);
     assert_int_equal(path.steps, made.steps.steady / RANKS);
     assert_int_equal(sum_of(&path), path.total_ns);
     assert_int_equal(path.total_ns, path.steps * (DATA + 50 + TRANSFER) * MS);
@@ -177,7 +179,7 @@ static void the_path_changes_the_rank_with_the_steps(void **state)
     struct made made;
     struct ss_critical_path path;
     begin(&made, two_are_slow);
-    ss_critical_path_init(&path, &made.timeline, &made.profiles, &made.steps);
+    ss_critical_path_init(&path, &made.timeline, made.profiles, &made.steps);
     assert_int_equal(sum_of(&path), path.total_ns);
     uint64_t first_ns = path.part_ns[1 * path.parts + phase(&made, "forward")];
     uint64_t second_ns = path.part_ns[2 * path.parts + phase(&made, "forward")];
@@ -189,7 +191,7 @@ static void the_path_changes_the_rank_with_the_steps(void **state)
 
 static uint64_t replay_ns(const struct made *made, struct ss_what_if what)
 {
-    return ss_what_if_replay(&made->timeline, &made->profiles, &what);
+    return ss_what_if_replay(&made->timeline, made->profiles, &what);
 }
 
 static void what_if_has_the_known_answers(void **state)
@@ -239,7 +241,7 @@ static void own_times_make_the_heat(void **state)
     struct made made;
     struct ss_rank_heat heat;
     begin(&made, two_are_slow);
-    ss_rank_heat_init(&heat, &made.profiles, NULL, &made.model, &made.steps);
+    ss_rank_heat_init(&heat, &made.selection, &made.steps);
     assert_int_equal(heat.ranks, RANKS);
     assert_int_equal(heat.steps, STEPS);
     for (size_t s = 1; s < STEPS; s++) {
@@ -257,14 +259,18 @@ static void the_stage_of_the_slow_rank_is_its_forward(void **state)
     (void)state;
     struct made made;
     begin(&made, rank_1_is_slow);
-    const struct ss_rank_profile *slowest = ss_rank_profiles_slowest(&made.profiles);
-    assert_non_null(slowest);
+    const struct ss_rank_profile *slowest = made.late->claim.row;
+    assert_int_equal(made.late->verdict, SS_LATE_ONE);
+    assert_int_equal(made.late->claim.by, SS_LATE_BY_COLLECTIVES);
+    assert_int_equal(made.late->claim.wait_ns, 20 * MS);
+    assert_int_equal(made.late->phase, phase(&made, "forward"));
+    assert_int_equal(made.late->more_ns, 20 * MS);
     assert_int_equal(slowest->rank, 1);
     assert_int_equal(slowest->stage, phase(&made, "forward"));
     assert_int_equal(slowest->stage_ns, 20 * MS);
     assert_int_equal(slowest->communication_ns, TRANSFER * MS);
-    uint64_t steps = made.profiles.collectives.steady;
-    assert_int_equal(made.profiles.blame.ranks[slowest->process].caused_ns, steps * 2 * 20 * MS);
+    uint64_t steps = made.profiles->waits.counted;
+    assert_int_equal(made.profiles->waits.ranks[slowest->process].caused_ns, steps * 2 * 20 * MS);
     end(&made);
 }
 
@@ -273,9 +279,15 @@ static void no_rank_is_named_for_what_chance_explains(void **state)
     (void)state;
     struct made made;
     begin(&made, slow_in_turns);
-    assert_int_not_equal(made.profiles.blame.most, 0);
-    assert_true(made.profiles.blame.excess_ns < made.profiles.blame.excess_error_ns);
-    assert_null(ss_rank_profiles_slowest(&made.profiles));
+    const struct ss_wait_scope *scope = &made.profiles->scope;
+    for (size_t i = 0; i < RANKS; i++) {
+        uint32_t process = made.profiles->rows.data[i].process;
+        struct ss_wait_excess excess = ss_wait_excess_of(scope, process, RANKS);
+        assert_true(made.profiles->waits.ranks[process].caused_ns > 0);
+        assert_true(excess.ns < excess.error_ns);
+    }
+    assert_int_equal(made.late->verdict, SS_LATE_VARIES);
+    assert_null(made.late->claim.row);
     end(&made);
 }
 
@@ -284,12 +296,12 @@ static void a_rank_that_costs_a_little_is_not_named(void **state)
     (void)state;
     struct made made;
     begin(&made, hardly_slow);
-    const struct ss_rank_profile *row = &made.profiles.rows.data[2];
-    assert_int_equal(made.profiles.blame.most, row->process);
-    assert_true(made.profiles.blame.excess_ns > 2 * made.profiles.blame.excess_error_ns);
-    uint64_t cost_ns = ss_rank_profiles_cost_ns(&made.profiles, row);
-    assert_true(cost_ns > MS / 2 && cost_ns <= MS);
-    assert_null(ss_rank_profiles_slowest(&made.profiles));
+    uint32_t process = made.profiles->rows.data[2].process;
+    struct ss_wait_excess excess = ss_wait_excess_of(&made.profiles->scope, process, RANKS);
+    assert_true(excess.ns > 2 * excess.error_ns);
+    assert_true(made.late->claim.wait_ns > MS / 2 && made.late->claim.wait_ns <= MS);
+    assert_int_equal(made.late->verdict, SS_LATE_NONE);
+    assert_null(made.late->claim.row);
     end(&made);
 }
 

@@ -9,8 +9,8 @@
 
 #include "../timed_device.h"
 #include "analysis/devices/device_steps.h"
-#include "analysis/pipeline/stage_frontier.h"
 #include "analysis/ranks/rank_profiles.h"
+#include "analysis/ranks/stage_frontier.h"
 
 struct split {
     uint64_t compute, communication, copy, idle;
@@ -260,26 +260,19 @@ static void a_rank_that_lacks_a_kernel(void **state)
 {
     (void)state;
     struct timed timed;
-    struct ss_device_summary devices;
-    struct ss_rank_profiles profiles;
-    struct ss_stage_frontier frontier;
     timed_begin(&timed);
     add_rank(&timed, 0, 200, true);
     timed_process(&timed, 43);
     add_rank(&timed, 1, 400, false);
     timed_load(&timed);
-    ss_device_summary_init(&devices, &timed.selection, &timed.training);
-    ss_stage_frontier_init(&frontier, &timed.selection, &devices, &timed.training);
-    assert_int_equal(frontier.steps, 1);
-    assert_int_equal(frontier.skipped, 1);
-    ss_rank_profiles_init(&profiles, &timed.selection, &devices, &timed.training);
-    assert_int_equal(profiles.rows.count, 2);
-    assert_int_equal(profiles.rows.data[0].compute_ns, (200 + 210) / 2);
-    assert_int_equal(profiles.rows.data[1].steps, 2);
-    assert_int_equal(profiles.rows.data[1].compute_ns, 400);
-    ss_rank_profiles_fini(&profiles);
-    ss_stage_frontier_fini(&frontier);
-    ss_device_summary_fini(&devices);
+    const struct ss_stage_frontier *frontier = ss_steps_frontier(&timed.selection, &timed.training);
+    assert_int_equal(frontier->steps, 1);
+    assert_int_equal(frontier->skipped, 1);
+    const struct ss_rank_profiles *profiles = ss_steps_ranks(&timed.selection, &timed.training);
+    assert_int_equal(profiles->rows.count, 2);
+    assert_int_equal(profiles->rows.data[0].compute_ns, (200 + 210) / 2);
+    assert_int_equal(profiles->rows.data[1].steps, 2);
+    assert_int_equal(profiles->rows.data[1].compute_ns, 400);
     timed_end(&timed);
 }
 

@@ -126,6 +126,7 @@ static void test_messages_are_among_the_collectives(void **state)
     (void)state;
     struct made made;
     struct ss_messages messages;
+    static const struct ss_step_summary no_steps;
     struct ss_table table;
     make(&made);
     for (unsigned rank = 0; rank < 3; rank++) {
@@ -133,7 +134,7 @@ static void test_messages_are_among_the_collectives(void **state)
                          .sequence = 0, .begin_ns = 700 + rank, .end_ns = 800, .bytes = 4);
     }
     find(&made, &messages);
-    ss_collective_table(&made.selection, 0, &table);
+    ss_collective_table(&made.selection, &no_steps, 0, &table);
     assert_int_equal(table.row_count, 5);
     assert_int_equal(ss_table_cell(&table, 3, SS_COLLECTIVE_FROM)->integer, 1);
     assert_int_equal(ss_table_cell(&table, 3, SS_COLLECTIVE_TO)->integer, 0);
@@ -143,7 +144,7 @@ static void test_messages_are_among_the_collectives(void **state)
     assert_int_equal(ss_table_cell(&table, 4, SS_COLLECTIVE_NUMBER)->integer, 0);
     assert_int_equal(ss_table_cell(&table, 4, SS_COLLECTIVE_FROM)->type, SS_CELL_ABSENT);
     ss_table_fini(&table);
-    ss_collective_table(&made.selection, 2, &table);
+    ss_collective_table(&made.selection, &no_steps, 2, &table);
     assert_int_equal(table.row_count, 2);
     assert_int_equal(table.hidden_rows, 3);
     ss_table_fini(&table);

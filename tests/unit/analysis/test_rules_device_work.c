@@ -118,9 +118,10 @@ static void rule_device_late_rank_fires(void **state)
     struct device_shape shape = reducing(1500, 100);
     device_make(&made, &shape);
     const struct ss_finding *finding = only_finding(&made.diagnosis, "device-late-rank");
-    check_cost(finding, 750, 750, 7.5); /* rank 0 waits for 1500, rank 1 does not: the mean */
-    check_evidence(finding, "waits for the last rank", 750e3);
-    check_evidence(finding, "rank that is last most often", 1);
+    check_cost(finding, 1500, 1500, 15); /* what rank 0 waits for rank 1 */
+    check_evidence(finding, "late: rank", 1);
+    check_evidence(finding, "the others wait longer by", 1500e3);
+    check_evidence(finding, "waits for the last rank", 750e3); /* the mean: rank 1 does not */
     check_evidence(finding, "last in collectives", DEVICE_STEPS);
     check_evidence(finding, "of", DEVICE_STEPS);
     device_end(&made);
@@ -129,9 +130,9 @@ static void rule_device_late_rank_fires(void **state)
 static void rule_device_late_rank_just_does_not_fire(void **state)
 {
     (void)state;
-    struct device_shape shape = reducing(1000, 100); /* 500 of 10,000 */
+    struct device_shape shape = reducing(500, 100); /* of 10,000 */
     finds(&shape, "device-late-rank");
-    shape = reducing(999, 100);
+    shape = reducing(499, 100);
     finds(&shape, "");
 }
 
@@ -144,7 +145,7 @@ static void rule_device_late_rank_beside_a_larger_one(void **state)
     device_make(&made, &shape);
     check_findings(&made.diagnosis, "device-communication device-late-rank");
     check_cost(&made.diagnosis.findings.data[0], 2000, 2000, 20);
-    check_cost(&made.diagnosis.findings.data[1], 750, 750, 7.5);
+    check_cost(&made.diagnosis.findings.data[1], 1500, 1500, 15);
     device_end(&made);
 }
 

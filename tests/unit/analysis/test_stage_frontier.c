@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "../rank_builder.h"
-#include "analysis/pipeline/stage_frontier.h"
+#include "analysis/ranks/stage_frontier.h"
 #include "table_checks.h"
 
 #define MS UINT64_C(1000000)
@@ -117,7 +117,7 @@ static void begin(struct made *made, work_of *work)
     }
     assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
     ss_step_summary_init(&made->steps, &made->selection, &none);
-    ss_stage_frontier_init(&made->frontier, &made->selection, NULL, &made->steps);
+    ss_stage_frontier_init(&made->frontier, &made->selection, &made->steps);
 }
 
 static void end(struct made *made)
@@ -235,7 +235,7 @@ static void steps_that_a_rank_lacks_are_left_out(void **state)
         }
     }
     ss_stage_frontier_fini(&made.frontier);
-    ss_stage_frontier_init(&made.frontier, &made.selection, NULL, &made.steps);
+    ss_stage_frontier_init(&made.frontier, &made.selection, &made.steps);
     assert_int_equal(made.frontier.steps, steps - 1);
     assert_int_equal(made.frontier.skipped, 1);
     end(&made);

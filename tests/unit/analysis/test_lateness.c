@@ -7,7 +7,8 @@
 #include <cmocka.h>
 
 #include "../model_builder.h"
-#include "analysis/ranks/late_rank.h"
+#include "analysis/ranks/joint_communication.h"
+#include "analysis/ranks/lateness.h"
 
 #define MS UINT64_C(1000000)
 
@@ -25,7 +26,7 @@ struct made {
     struct ss_model model;
     struct ss_selection selection;
     struct ss_step_summary steps;
-    struct ss_late_rank late;
+    const struct ss_lateness *late;
 };
 
 static uint64_t add_range(struct ss_model *model, uint32_t track, const char *name,
@@ -68,7 +69,7 @@ static void begin(struct made *made, const struct shape *shape)
     }
     assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
     ss_step_summary_init(&made->steps, &made->selection, &none);
-    ss_late_rank_find(&made->late, &made->selection, &made->steps);
+    made->late = ss_steps_lateness(&made->selection, &made->steps);
 }
 
 static void end(struct made *made)
@@ -82,7 +83,8 @@ static int32_t late_pid(const struct shape *shape)
 {
     struct made made;
     begin(&made, shape);
-    int32_t pid = made.late.process != 0 ? made.model.processes.data[made.late.process].pid : 0;
+    const struct ss_rank_profile *row = made.late->claim.row;
+    int32_t pid = row != NULL ? made.model.processes.data[row->process].pid : 0;
     end(&made);
     return pid;
 }
@@ -98,16 +100,20 @@ static void test_the_rank_that_waits_least(void **state)
     (void)state;
     struct made made;
     begin(&made, &late_second);
-    const struct ss_late_rank *late = &made.late;
-    assert_int_equal(made.model.processes.data[late->process].pid, 41);
-    assert_int_equal(late->own_ns, 7 * MS);
-    assert_int_equal(late->waits_ns, 38 * MS); /* 45, the mean of the others, less 7 */
-    assert_int_equal(late->of_ns, 100 * MS);
+    const struct ss_lateness *late = made.late;
+    assert_int_equal(late->verdict, SS_LATE_ONE);
+    assert_int_equal(late->claim.by, SS_LATE_BY_PHASES);
+    assert_int_equal(made.model.processes.data[late->claim.row->process].pid, 41);
+    assert_int_equal(late->claim.own_ns, 7 * MS);
+    assert_int_equal(late->claim.wait_ns, 38 * MS); /* 45, the mean of the others, less 7 */
+    assert_int_equal(late->claim.of_ns, 100 * MS);
+    assert_true(late->claim.error_ns < 1); /* all steps are alike */
     assert_int_equal(late->more_ns, 40 * MS);
     assert_true(
-        ss_strview_equal(ss_step_phase_text(&made.model, late->phase), ss_strview_of("data")));
+        ss_strview_equal(ss_step_phase_text(&made.model, &made.steps.phases.data[late->phase]),
+                         ss_strview_of("data")));
     assert_int_equal(late->line.frame, 0); /* it has no samples */
-    assert_int_equal(late->rank, -1);
+    assert_int_equal(late->claim.row->rank, -1);
     end(&made);
 }
 
@@ -115,7 +121,7 @@ static double joint_share(const struct shape *shape)
 {
     struct made made;
     begin(&made, shape);
-    double share = ss_late_rank_joint_share(&made.selection, &made.steps);
+    double share = ss_joint_communication_share(&made.selection, &made.steps);
     end(&made);
     return share;
 }
@@ -152,7 +158,7 @@ static void test_the_rank_has_its_number(void **state)
     struct shape shape = late_second;
     shape.has_rank = true;
     begin(&made, &shape);
-    assert_int_equal(made.late.rank, 1);
+    assert_int_equal(made.late->claim.row->rank, 1);
     end(&made);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/pipeline/stage_frontier.h"
+#include "analysis/ranks/stage_frontier.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -136,25 +136,13 @@ static void split_by_devices(struct building *building, const struct ss_device_s
 
 /* --- ranks and rows --------------------------------------------------------------------------- */
 
-static void list_ranks(struct building *building)
+static void list_ranks(struct building *building, const struct ss_rank_profiles *profiles)
 {
-    struct ss_stage_frontier *frontier = building->frontier;
-    for (size_t i = 0; i < building->training->steps.count; i++) {
-        uint32_t process = building->training->steps.data[i].process;
-        if (frontier->ranks.count > 0 &&
-            frontier->ranks.data[frontier->ranks.count - 1] == process) {
-            continue;
+    for (size_t i = 0; i < profiles->rows.count; i++) {
+        uint32_t process = profiles->rows.data[i].process;
+        if (ss_step_has_process(building->training, process)) {
+            ss_vec_push(&building->frontier->ranks, process);
         }
-        ss_vec_push(&frontier->ranks, process);
-    }
-    for (size_t i = 1; i < frontier->ranks.count; i++) { /* few are out of order */
-        uint32_t process = frontier->ranks.data[i];
-        int64_t rank = ss_rank_of(building->model, process);
-        size_t at = i;
-        for (; at > 0 && ss_rank_of(building->model, frontier->ranks.data[at - 1]) > rank; at--) {
-            frontier->ranks.data[at] = frontier->ranks.data[at - 1];
-        }
-        frontier->ranks.data[at] = process;
     }
 }
 
@@ -265,12 +253,13 @@ static void list_members(const struct building *building, struct members *member
     const struct ss_stage_frontier *frontier = building->frontier;
     size_t *ranks = ss_alloc_zero(building->model->processes.count, sizeof *ranks);
     for (size_t r = 0; r < frontier->ranks.count; r++) {
-        ranks[frontier->ranks.data[r]] = r;
+        ranks[frontier->ranks.data[r]] = r + 1;
     }
     for (size_t i = 0; i < building->training->steps.count; i++) {
         const struct ss_step *step = &building->training->steps.data[i];
-        if (is_counted(step) && (!building->is_of_devices || step->has_device_work)) {
-            ss_vec_push(members, (struct member){step->number, ranks[step->process], i});
+        size_t rank = ranks[step->process];
+        if (rank > 0 && is_counted(step) && (!building->is_of_devices || step->has_device_work)) {
+            ss_vec_push(members, (struct member){step->number, rank - 1, i});
         }
     }
     if (members->count > 1) {
@@ -309,14 +298,11 @@ static void walk_steps(struct walk *walk)
     ss_vec_fini(&members);
 }
 
-/* The rank that causes most of the delay of a stage; `sums` is by rank. */
-static void find_rank(struct ss_stage_frontier *frontier, const struct walk *walk, size_t k,
-                      uint64_t *sums)
+/* The rank that causes most of the delay of a stage. */
+static void find_rank(struct ss_stage_frontier *frontier, const struct walk *walk, size_t k)
 {
     struct ss_stage *row = &frontier->rows.data[k];
-    for (size_t r = 0; r < frontier->ranks.count; r++) {
-        sums[r] = 0;
-    }
+    uint64_t *sums = &frontier->rank_ns[k * frontier->ranks.count];
     for (size_t s = 0; s < frontier->steps; s++) {
         const struct cause *cause = &walk->causes.data[s * frontier->rows.count + k];
         sums[cause->rank] += cause->ns;
@@ -359,10 +345,11 @@ static bool is_waiting(const struct ss_stage *row)
 
 static void find_causes(struct ss_stage_frontier *frontier, const struct walk *walk)
 {
-    uint64_t *sums = ss_alloc_zero(frontier->ranks.count + 1, sizeof *sums);
+    size_t cells = frontier->rows.count * frontier->ranks.count;
+    frontier->rank_ns = ss_alloc_zero(cells + 1, sizeof *frontier->rank_ns);
     frontier->worst = frontier->rows.count;
     for (size_t k = 0; k < frontier->rows.count && frontier->ranks.count > 1; k++) {
-        find_rank(frontier, walk, k, sums);
+        find_rank(frontier, walk, k);
         bool is_worse =
             frontier->worst == frontier->rows.count ||
             frontier->rows.data[k].rank_ns > frontier->rows.data[frontier->worst].rank_ns;
@@ -371,7 +358,6 @@ static void find_causes(struct ss_stage_frontier *frontier, const struct walk *w
             frontier->worst = k;
         }
     }
-    ss_free(sums);
 }
 
 static size_t find_communication(const struct ss_model *model,
@@ -388,9 +374,9 @@ static size_t find_communication(const struct ss_model *model,
 
 void ss_stage_frontier_init(struct ss_stage_frontier *frontier,
                             const struct ss_selection *selection,
-                            const struct ss_device_summary *devices,
                             const struct ss_step_summary *training)
 {
+    const struct ss_device_summary *devices = ss_steps_devices(selection, training);
     *frontier = (struct ss_stage_frontier){0};
     if (training->steps.count == 0) {
         return;
@@ -400,11 +386,11 @@ void ss_stage_frontier_init(struct ss_stage_frontier *frontier,
                                 .training = training,
                                 .phases = training->phases.count - 1,
                                 .communication = find_communication(selection->model, training)};
-    building.is_of_devices = building.phases == 0 && devices != NULL && devices->steps.count > 0;
+    building.is_of_devices = building.phases == 0 && devices->steps.count > 0;
     building.slots = building.is_of_devices ? DEVICE_SLOTS : KINDS * (building.phases + 1);
     building.times = ss_alloc_zero(training->steps.count * building.slots, sizeof *building.times);
     building.order = ss_alloc_zero(building.slots, sizeof *building.order);
-    list_ranks(&building);
+    list_ranks(&building, ss_steps_ranks(selection, training));
     if (building.is_of_devices) {
         split_by_devices(&building, devices);
     } else {
@@ -428,4 +414,56 @@ void ss_stage_frontier_fini(struct ss_stage_frontier *frontier)
 {
     ss_vec_fini(&frontier->rows);
     ss_vec_fini(&frontier->ranks);
+    ss_free(frontier->rank_ns);
+    *frontier = (struct ss_stage_frontier){0};
+}
+
+static void *build(const void *of)
+{
+    const struct ss_step_analysis *steps = of;
+    struct ss_stage_frontier *frontier = ss_alloc_zero(1, sizeof *frontier);
+    ss_stage_frontier_init(frontier, steps->selection, steps->training);
+    return frontier;
+}
+
+static void free_part(void *part)
+{
+    ss_stage_frontier_fini(part);
+    ss_free(part);
+}
+
+const struct ss_stage_frontier *ss_steps_frontier(const struct ss_selection *selection,
+                                                  const struct ss_step_summary *training)
+{
+    static const struct ss_analysis_part frontier = {build, free_part};
+    return ss_step_analysis_get(selection, training, &frontier);
+}
+
+const struct ss_stage *ss_stage_frontier_behind(const struct ss_stage_frontier *frontier)
+{
+    if (frontier->worst >= frontier->rows.count) {
+        return NULL;
+    }
+    const struct ss_stage *stage = &frontier->rows.data[frontier->worst];
+    bool is_large = 100 * stage->rank_ns >= SS_LIMIT_GAIN_PERCENT * frontier->total_ns;
+    return is_large && 2 * stage->rank_ns >= stage->delay_ns ? stage : NULL;
+}
+
+const struct ss_stage *ss_stage_frontier_of(const struct ss_stage_frontier *frontier,
+                                            uint32_t process, uint64_t *delay_ns)
+{
+    const struct ss_stage *most = NULL;
+    size_t ranks = frontier->ranks.count, rank = 0;
+    *delay_ns = 0;
+    while (rank < ranks && frontier->ranks.data[rank] != process) {
+        rank++;
+    }
+    for (size_t k = 0; k < frontier->rows.count && rank < ranks; k++) {
+        uint64_t ns = frontier->rank_ns[k * ranks + rank];
+        if (ns > *delay_ns && !is_waiting(&frontier->rows.data[k])) {
+            most = &frontier->rows.data[k];
+            *delay_ns = ns;
+        }
+    }
+    return most;
 }

@@ -15,10 +15,10 @@
  * both times. Recordings without phases but with work of devices have the classes of their devices
  * instead. Pure; immutable once built. Borrows the summary.
  */
-#ifndef SS_ANALYSIS_PIPELINE_STAGE_FRONTIER_H
-#define SS_ANALYSIS_PIPELINE_STAGE_FRONTIER_H
+#ifndef SS_ANALYSIS_RANKS_STAGE_FRONTIER_H
+#define SS_ANALYSIS_RANKS_STAGE_FRONTIER_H
 
-#include "analysis/devices/device_steps.h"
+#include "analysis/ranks/rank_profiles.h"
 
 enum ss_stage_kind {
     SS_STAGE_PHASE,
@@ -44,19 +44,28 @@ struct ss_stage {
 
 struct ss_stage_frontier {
     struct ss_vec_of(struct ss_stage) rows; /* in the order of a step; those that have any time */
-    struct ss_vec_of(uint32_t) ranks;       /* processes, by rank */
+    struct ss_vec_of(uint32_t) ranks;       /* processes, by rank: those of rank_profiles.h */
+    uint64_t *rank_ns;                      /* [rows][ranks]: delays that each causes */
     uint64_t steps, skipped;                /* that all ranks have; that some lack */
     uint64_t total_ns;                      /* the sum of all exposed times */
     size_t worst; /* row with most delay of one rank that chance does not explain; the number of
                    * rows: there is none */
 };
 
-/* `devices` may be NULL. */
+/* Built once for each summary of steps. */
+const struct ss_stage_frontier *ss_steps_frontier(const struct ss_selection *selection,
+                                                  const struct ss_step_summary *training);
+/* The same, of the caller's own. */
 void ss_stage_frontier_init(struct ss_stage_frontier *frontier,
                             const struct ss_selection *selection,
-                            const struct ss_device_summary *devices,
                             const struct ss_step_summary *training);
 void ss_stage_frontier_fini(struct ss_stage_frontier *frontier);
+
+/* The rank that falls behind by itself, in one stage, by enough to matter; NULL: none does. */
+const struct ss_stage *ss_stage_frontier_behind(const struct ss_stage_frontier *frontier);
+/* The stage in which most delay of the process arises; NULL: none does. */
+const struct ss_stage *ss_stage_frontier_of(const struct ss_stage_frontier *frontier,
+                                            uint32_t process, uint64_t *delay_ns);
 
 /* "forward", "other", "idle". */
 struct ss_strview ss_stage_text(const struct ss_stage *stage, const struct ss_model *model,
