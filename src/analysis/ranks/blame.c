@@ -10,6 +10,7 @@ struct wait_span {
 /* A wait of a rank, and which process counts for it. */
 struct wait {
     uint64_t begin_ns, end_ns;
+    uint64_t error_ns; /* of the clocks */
     uint32_t group, cause;
 };
 
@@ -63,7 +64,8 @@ static void leave(struct rank *rank, const struct ss_rank_call *call)
 struct passed_on {
     uint64_t ns; /* of the cause that is asked for; 0: of any */
     uint64_t longest_ns;
-    uint32_t cause; /* of the longest */
+    uint64_t error_ns; /* of the longest */
+    uint32_t cause;    /* likewise */
 };
 
 static struct passed_on find_passed_on(const struct waits *waits, const struct rank *rank,
@@ -82,6 +84,7 @@ static struct passed_on find_passed_on(const struct waits *waits, const struct r
         passed_on.ns += cause == 0 || wait->cause == cause ? length_ns : 0;
         if (length_ns > passed_on.longest_ns) {
             passed_on.longest_ns = length_ns;
+            passed_on.error_ns = wait->error_ns;
             passed_on.cause = wait->cause;
         }
     }
@@ -158,6 +161,9 @@ static struct ss_blamed blame_last(struct scan *scan, const struct ss_collective
     }
     uint64_t behind_ns = count_once(&last->behind, second_ns, collective->last_ns);
     uint64_t not_own_ns = passed_on.ns < behind_ns ? passed_on.ns : behind_ns;
+    if (passed_on.cause != 0 && behind_ns - not_own_ns <= passed_on.error_ns + error_ns) {
+        not_own_ns = behind_ns; /* the clocks do not show that it is late itself */
+    }
     return (struct ss_blamed){.own_ns = behind_ns - not_own_ns,
                               .through_ns = not_own_ns,
                               .through = passed_on.cause,
@@ -176,7 +182,8 @@ static void add_waits(const struct scan *scan, const struct ss_collective *colle
         uint64_t error_ns =
             ss_collectives_error_ns(collectives, scan->model, collective->last, calls[k].process);
         if (wait_ns > error_ns) {
-            struct wait wait = {calls[k].begin_ns, collective->last_ns, calls[k].group, cause};
+            struct wait wait = {calls[k].begin_ns, collective->last_ns, error_ns, calls[k].group,
+                                cause};
             scan->blame->waited_ns[k] =
                 count_once(&rank->waited, calls[k].begin_ns, collective->last_ns);
             ss_vec_push(&rank->waits, wait);
@@ -189,8 +196,8 @@ static void add_late(const struct scan *scan, const struct ss_collective *collec
                      const struct ss_blamed *blamed)
 {
     uint32_t group = scan->blame->collectives->calls.rows.data[collective->first].group;
-    struct wait wait = {collective->last_ns - blamed->own_ns, collective->last_ns, group,
-                        collective->last};
+    struct wait wait = {collective->last_ns - blamed->own_ns, collective->last_ns,
+                        collective->error_ns, group, collective->last};
     ss_vec_push(&scan->ranks[collective->last].late, wait);
 }
 

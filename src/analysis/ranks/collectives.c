@@ -154,7 +154,7 @@ static bool group_matches(const struct ss_rank_calls *calls, const struct ss_mod
 static void match_group(struct ss_collectives *collectives, size_t first, size_t end)
 {
     const struct ss_rank_calls *calls = &collectives->calls;
-    size_t row = collectives->rows.count, most = calls->rows.data[first].size;
+    size_t row = collectives->rows.count, most = 0, size = calls->rows.data[first].size;
     for (size_t at = first, next; at < end; at = next) {
         next = end_of_number(calls, at);
         if (next - at > 1 && is_unique(&calls->rows.data[at], next - at)) {
@@ -164,8 +164,11 @@ static void match_group(struct ss_collectives *collectives, size_t first, size_t
             collectives->unmatched += next - at;
         }
     }
+    size = most > size ? most : size;
     for (; row < collectives->rows.count; row++) {
-        collectives->rows.data[row].is_whole = collectives->rows.data[row].count == most;
+        struct ss_collective *collective = &collectives->rows.data[row];
+        collective->is_whole = collective->count == size;
+        collective->missing = most - collective->count;
     }
 }
 

@@ -19,6 +19,7 @@
 
 struct ss_collective {
     size_t first, count;                   /* calls, one for each rank that has it */
+    size_t missing;                        /* calls less than other collectives of its group have */
     uint32_t last, second;                 /* processes: that arrive last, and before it */
     uint64_t first_ns, second_ns, last_ns; /* arrivals */
     uint64_t first_end_ns, last_end_ns;

@@ -41,7 +41,7 @@ static bool lacks_calls(const struct evidence *evidence)
 {
     const struct ss_wait_sums *waits = &evidence->ranks->waits;
     return !evidence->ranks->collectives->calls.is_ambiguous &&
-           100 * waits->unmatched > SS_LIMIT_LACKED_CALLS_PERCENT * waits->calls;
+           100 * waits->lacking > SS_LIMIT_LACKED_CALLS_PERCENT * waits->calls;
 }
 
 /* --- 1. collectives --------------------------------------------------------------------------- */

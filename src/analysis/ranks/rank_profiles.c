@@ -276,7 +276,8 @@ static int compare(const void *left, const void *right)
 static void sum_waits(struct ss_rank_profiles *profiles, const struct ss_model *model,
                       const struct ss_step_summary *training)
 {
-    struct ss_collective_step *steps = ss_collective_steps_find(profiles->collectives, training);
+    struct ss_collective_step *steps =
+        ss_collective_steps_find(profiles->collectives, model, training);
     profiles->scope.steps = steps;
     ss_wait_sums_init(&profiles->waits, &profiles->scope, model);
     if (profiles->waits.counted == 0) {

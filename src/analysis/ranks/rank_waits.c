@@ -7,17 +7,24 @@
 #include "base/alloc.h"
 
 struct ss_collective_step *ss_collective_steps_find(const struct ss_collectives *collectives,
+                                                    const struct ss_model *model,
                                                     const struct ss_step_summary *training)
 {
     size_t count = collectives->rows.count;
     struct ss_collective_step *steps = ss_alloc_zero(count + 1, sizeof *steps);
+    size_t *firsts = ss_alloc_zero(model->processes.count, sizeof *firsts); /* by process */
+    for (size_t i = training->steps.count; i > 0; i--) {
+        firsts[training->steps.data[i - 1].process] = i - 1;
+    }
     for (size_t i = 0; i < count; i++) {
         const struct ss_collective *row = &collectives->rows.data[i];
         const struct ss_step *step = ss_step_at(training, row->last, row->last_ns);
         if (step != NULL && step->kind == SS_STEP_STEADY) {
-            steps[i] = (struct ss_collective_step){true, step->number};
+            int64_t order = step - &training->steps.data[firsts[step->process]];
+            steps[i] = (struct ss_collective_step){true, step->number >= 0 ? step->number : order};
         }
     }
+    ss_free(firsts);
     return steps;
 }
 
@@ -116,7 +123,9 @@ static void add_counted(struct ss_wait_sums *sums, const struct ss_wait_scope *s
     }
 }
 
-/* A rank that is alone in its group has no other. */
+/* Of a call without a match, the others lack theirs. A rank that is alone in its group has no
+ * other.
+ */
 static void count_calls(struct ss_wait_sums *sums, const struct ss_wait_scope *scope)
 {
     const struct ss_collectives *collectives = scope->blame->collectives;
@@ -127,9 +136,11 @@ static void count_calls(struct ss_wait_sums *sums, const struct ss_wait_scope *s
     }
     for (size_t i = 0; i < collectives->rows.count; i++) {
         const struct ss_collective *row = &collectives->rows.data[i];
-        matched += calls_of(scope, row)->job == scope->job ? row->count : 0;
+        bool has_row = calls_of(scope, row)->job == scope->job;
+        matched += has_row ? row->count : 0;
+        sums->lacking += has_row ? row->missing : 0;
     }
-    sums->unmatched = sums->calls > matched ? sums->calls - matched : 0;
+    sums->lacking += sums->calls > matched ? sums->calls - matched : 0;
 }
 
 void ss_wait_sums_init(struct ss_wait_sums *sums, const struct ss_wait_scope *scope,

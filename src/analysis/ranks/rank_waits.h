@@ -20,8 +20,9 @@ struct ss_collective_step {
     int64_t number;
 };
 
-/* By row of the collectives. The caller frees it (ss_free). */
+/* By row of the collectives. The caller frees it (ss_free). Steps without numbers are counted. */
 struct ss_collective_step *ss_collective_steps_find(const struct ss_collectives *collectives,
+                                                    const struct ss_model *model,
                                                     const struct ss_step_summary *training);
 
 struct ss_wait_scope {
@@ -45,7 +46,7 @@ struct ss_wait_sums {
     uint64_t unresolved;         /* those that say nothing of who was last */
     uint64_t hidden_ns;          /* what the clocks of those may hide at most */
     uint64_t wait_ns;            /* certain waits of all ranks */
-    uint64_t calls, unmatched; /* of the job, in and out of steps; of them those without a match */
+    uint64_t calls, lacking;     /* of the job, in and out of steps; those that some rank lacks */
 };
 
 void ss_wait_sums_init(struct ss_wait_sums *sums, const struct ss_wait_scope *scope,

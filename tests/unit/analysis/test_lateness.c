@@ -6,13 +6,13 @@
 
 #include <cmocka.h>
 
-#include "../model_builder.h"
 #include "analysis/ranks/joint_communication.h"
 #include "analysis/ranks/lateness.h"
+#include "simulated_run.h"
 
 #define MS UINT64_C(1000000)
 
-enum { STEPS = 20, MOST_RANKS = 4 };
+enum { STEPS = 20, MOST_RANKS = 4, EQUALLY = 102 };
 
 /* Per step, in ms: what each rank computes and waits, and which phase is longer. */
 struct shape {
@@ -20,6 +20,7 @@ struct shape {
     unsigned data[MOST_RANKS], forward[MOST_RANKS], communication[MOST_RANKS];
     bool is_other_each_time; /* the late one */
     bool has_rank;           /* its rank */
+    bool has_collectives;    /* to which all come at once, every EQUALLY ms */
 };
 
 struct made {
@@ -55,7 +56,14 @@ static void add_rank(struct ss_model *model, const struct shape *shape, unsigned
         if (shape->communication[as] > 0) {
             at = add_range(model, phases, "communication", at, shape->communication[as] * MS);
         }
-        add_range(model, steps, "step", begin, at - begin);
+        BUILD_RANGE(model, .track = steps, .name = "step", .begin_ns = begin, .end_ns = at,
+                    .payload = build_integer(model, i));
+    }
+    uint32_t calls = build_collective_track(model, process);
+    for (unsigned i = 0; i < shape->steps && shape->has_collectives; i++) {
+        BUILD_COLLECTIVE(model, .track = calls, .group = "0", .size = shape->ranks, .sequence = i,
+                         .begin_ns = (1010 + EQUALLY * i) * MS,
+                         .end_ns = (1011 + EQUALLY * i) * MS);
     }
 }
 
@@ -185,6 +193,144 @@ static void test_who_is_not_late(void **state)
     assert_int_equal(late_pid(&shape), 41);
 }
 
+/* --- one kind of evidence after the other ----------------------------------------------------- */
+
+static const struct run_shape simulated = {.ranks = 4,
+                                           .steps = 20,
+                                           .buckets = 2,
+                                           .late = 2,
+                                           .others_late = RUN_NOBODY,
+                                           .place = RUN_FORWARD,
+                                           .late_ns = 8 * RUN_MS,
+                                           .noise_ns = 100 * RUN_US,
+                                           .has_phases = true,
+                                           .has_numbers = true};
+
+static void begin_run(struct made *made, const struct run_shape *shape)
+{
+    struct ss_selection_options all = {.idle = SS_IDLE_ALL};
+    struct ss_steps_options none = {0};
+    ss_model_init(&made->model);
+    run_build(&made->model, shape, 1);
+    assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
+    ss_step_summary_init(&made->steps, &made->selection, &none);
+    made->late = ss_steps_lateness(&made->selection, &made->steps);
+}
+
+/* Checks which rank is named, RUN_NOBODY for none, and on what evidence. */
+static void check_run(const struct run_shape *shape, enum ss_late_verdict verdict,
+                      enum ss_late_evidence by, int rank)
+{
+    struct made made;
+    begin_run(&made, shape);
+    const struct ss_late_claim *claim = &made.late->claim;
+    assert_int_equal(made.late->verdict, verdict);
+    assert_int_equal(claim->by, by);
+    assert_int_equal(claim->row != NULL ? claim->row->rank : RUN_NOBODY, rank);
+    if (rank != RUN_NOBODY && shape->lost_percent == 0) {
+        assert_in_range(claim->wait_ns, 7 * MS, 9 * MS);
+    }
+    end(&made);
+}
+
+static void collectives_decide_first(void **state)
+{
+    (void)state;
+    struct run_shape shape = simulated;
+    check_run(&shape, SS_LATE_ONE, SS_LATE_BY_COLLECTIVES, 2);
+    shape.has_phases = false;
+    check_run(&shape, SS_LATE_ONE, SS_LATE_BY_COLLECTIVES, 2);
+    shape.lost_percent = 12;
+    check_run(&shape, SS_LATE_ONE, SS_LATE_BY_COLLECTIVES, 2);
+    shape = simulated;
+    shape.late = RUN_NOBODY;
+    check_run(&shape, SS_LATE_NONE, SS_LATE_BY_COLLECTIVES, RUN_NOBODY);
+    shape.noise_ns = 6 * RUN_MS;
+    check_run(&shape, SS_LATE_VARIES, SS_LATE_BY_COLLECTIVES, RUN_NOBODY);
+}
+
+static void phases_decide_below_the_resolution_of_clocks(void **state)
+{
+    (void)state;
+    struct run_shape shape = simulated;
+    shape.clock_ns = 40 * RUN_MS;
+    check_run(&shape, SS_LATE_ONE, SS_LATE_BY_PHASES, 2);
+    shape.late = RUN_NOBODY; /* then the stages say that none is */
+    check_run(&shape, SS_LATE_NONE, SS_LATE_BY_STAGES, RUN_NOBODY);
+}
+
+static void ranks_that_lack_calls_are_not_compared_by_phases(void **state)
+{
+    (void)state;
+    struct run_shape shape = simulated;
+    shape.clock_ns = 40 * RUN_MS;
+    shape.lost_percent = 12;
+    check_run(&shape, SS_LATE_UNKNOWN, SS_LATE_BY_NOTHING, RUN_NOBODY);
+}
+
+/* Steps of the host do not show what it waits for its device. */
+static void stages_and_then_devices_decide(void **state)
+{
+    (void)state;
+    struct run_shape shape = simulated;
+    shape.clock_ns = 40 * RUN_MS;
+    shape.is_on_devices = true;
+    check_run(&shape, SS_LATE_ONE, SS_LATE_BY_STAGES, 2);
+    shape.place = RUN_OTHER;
+    shape.has_pairs = true;
+    shape.ranks = 2;
+    shape.late = 1;
+    check_run(&shape, SS_LATE_ONE, SS_LATE_BY_DEVICES, 1);
+}
+
+/* Two jobs are two runs: the larger one counts. */
+static void a_rank_of_another_job_is_not_named(void **state)
+{
+    (void)state;
+    struct run_shape shape = simulated;
+    shape.late = RUN_NOBODY;
+    shape.others = 3;
+    shape.others_late = 1;
+    check_run(&shape, SS_LATE_NONE, SS_LATE_BY_COLLECTIVES, RUN_NOBODY);
+    shape.clock_ns = 40 * RUN_MS;
+    check_run(&shape, SS_LATE_NONE, SS_LATE_BY_STAGES, RUN_NOBODY);
+    shape.late = 2;
+    check_run(&shape, SS_LATE_ONE, SS_LATE_BY_PHASES, 2);
+}
+
+/* Rank 3 waits for rank 2 and passes its lateness on, whatever their clocks show of their order. */
+static void a_neighbour_that_waits_is_not_named(void **state)
+{
+    (void)state;
+    struct run_shape shape = simulated;
+    shape.has_pairs = true;
+    check_run(&shape, SS_LATE_ONE, SS_LATE_BY_COLLECTIVES, 2);
+    for (unsigned late = 0; late < 4; late++) {
+        struct made made;
+        shape.late = (int)late;
+        shape.clock_ns = 2 * RUN_MS;
+        begin_run(&made, &shape);
+        assert_int_equal(made.late->verdict, SS_LATE_ONE);
+        assert_int_equal(made.late->claim.row->rank, late);
+        end(&made);
+    }
+}
+
+static void evidence_that_counts_less_may_disagree(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = late_second;
+    shape.has_collectives = true;
+    begin(&made, &shape);
+    assert_int_equal(made.late->verdict, SS_LATE_NONE);
+    assert_int_equal(made.late->claim.by, SS_LATE_BY_COLLECTIVES);
+    assert_true(ss_lateness_disagrees(made.late));
+    assert_int_equal(made.late->other.by, SS_LATE_BY_PHASES);
+    assert_int_equal(made.model.processes.data[made.late->other.row->process].pid, 41);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +338,13 @@ int main(void)
         cmocka_unit_test(test_the_rank_has_its_number),
         cmocka_unit_test(test_who_is_not_late),
         cmocka_unit_test(test_how_long_all_communicate_at_once),
+        cmocka_unit_test(collectives_decide_first),
+        cmocka_unit_test(phases_decide_below_the_resolution_of_clocks),
+        cmocka_unit_test(ranks_that_lack_calls_are_not_compared_by_phases),
+        cmocka_unit_test(stages_and_then_devices_decide),
+        cmocka_unit_test(a_rank_of_another_job_is_not_named),
+        cmocka_unit_test(a_neighbour_that_waits_is_not_named),
+        cmocka_unit_test(evidence_that_counts_less_may_disagree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
