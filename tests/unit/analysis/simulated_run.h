@@ -15,7 +15,7 @@
 #define RUN_US UINT64_C(1000)
 #define RUN_MS UINT64_C(1000000)
 
-enum { RUN_RANKS = 16, RUN_STEPS = 24, RUN_BUCKETS = 3, RUN_NOBODY = -1 };
+enum { RUN_RANKS = 16, RUN_STEPS = 24, RUN_BUCKETS = 3, RUN_NO_RANK = -1 };
 
 /* Where a step has its time, in this order. */
 enum run_place { RUN_DATA, RUN_FORWARD, RUN_OTHER, RUN_BACKWARD, RUN_PLACES };
@@ -23,7 +23,7 @@ enum run_place { RUN_DATA, RUN_FORWARD, RUN_OTHER, RUN_BACKWARD, RUN_PLACES };
 struct run_shape {
     unsigned ranks, steps, buckets;
     unsigned others;      /* ranks of a second job; 0: there is none */
-    int late;             /* rank; RUN_NOBODY: none is */
+    int late;             /* rank; RUN_NO_RANK: none is */
     int others_late;      /* of the second job */
     enum run_place place; /* where it is late */
     uint64_t late_ns, noise_ns;
@@ -83,8 +83,8 @@ static inline struct run_shape run_shape_of(uint64_t seed)
     struct run_shape shape = {.ranks = 2 + (unsigned)run_draw(state, RUN_RANKS - 1),
                               .steps = 3 + (unsigned)run_draw(state, RUN_STEPS - 2),
                               .buckets = 1 + (unsigned)run_draw(state, RUN_BUCKETS),
-                              .late = RUN_NOBODY,
-                              .others_late = RUN_NOBODY};
+                              .late = RUN_NO_RANK,
+                              .others_late = RUN_NO_RANK};
     if (run_chance(state, 60)) {
         shape.late = (int)run_draw(state, shape.ranks);
         shape.place = (enum run_place)run_draw(state, RUN_PLACES);
@@ -100,7 +100,7 @@ static inline struct run_shape run_shape_of(uint64_t seed)
     shape.has_uneven_steps = run_chance(state, 15);
     if (run_chance(state, 15) && shape.ranks > 2) {
         shape.others = 1 + (unsigned)run_draw(state, shape.ranks - 2);
-        shape.others_late = shape.others > 1 ? (int)run_draw(state, shape.others) : RUN_NOBODY;
+        shape.others_late = shape.others > 1 ? (int)run_draw(state, shape.others) : RUN_NO_RANK;
     }
     return shape;
 }

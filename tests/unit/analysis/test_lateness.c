@@ -199,7 +199,7 @@ static const struct run_shape simulated = {.ranks = 4,
                                            .steps = 20,
                                            .buckets = 2,
                                            .late = 2,
-                                           .others_late = RUN_NOBODY,
+                                           .others_late = RUN_NO_RANK,
                                            .place = RUN_FORWARD,
                                            .late_ns = 8 * RUN_MS,
                                            .noise_ns = 100 * RUN_US,
@@ -217,7 +217,7 @@ static void begin_run(struct made *made, const struct run_shape *shape)
     made->late = ss_steps_lateness(&made->selection, &made->steps);
 }
 
-/* Checks which rank is named, RUN_NOBODY for none, and on what evidence. */
+/* Checks which rank is named, RUN_NO_RANK for none, and on what evidence. */
 static void check_run(const struct run_shape *shape, enum ss_late_verdict verdict,
                       enum ss_late_evidence by, int rank)
 {
@@ -226,8 +226,8 @@ static void check_run(const struct run_shape *shape, enum ss_late_verdict verdic
     const struct ss_late_claim *claim = &made.late->claim;
     assert_int_equal(made.late->verdict, verdict);
     assert_int_equal(claim->by, by);
-    assert_int_equal(claim->row != NULL ? claim->row->rank : RUN_NOBODY, rank);
-    if (rank != RUN_NOBODY && shape->lost_percent == 0) {
+    assert_int_equal(claim->row != NULL ? claim->row->rank : RUN_NO_RANK, rank);
+    if (rank != RUN_NO_RANK && shape->lost_percent == 0) {
         assert_in_range(claim->wait_ns, 7 * MS, 9 * MS);
     }
     end(&made);
@@ -243,10 +243,10 @@ static void collectives_decide_first(void **state)
     shape.lost_percent = 12;
     check_run(&shape, SS_LATE_ONE, SS_LATE_BY_COLLECTIVES, 2);
     shape = simulated;
-    shape.late = RUN_NOBODY;
-    check_run(&shape, SS_LATE_NONE, SS_LATE_BY_COLLECTIVES, RUN_NOBODY);
+    shape.late = RUN_NO_RANK;
+    check_run(&shape, SS_LATE_NONE, SS_LATE_BY_COLLECTIVES, RUN_NO_RANK);
     shape.noise_ns = 6 * RUN_MS;
-    check_run(&shape, SS_LATE_VARIES, SS_LATE_BY_COLLECTIVES, RUN_NOBODY);
+    check_run(&shape, SS_LATE_VARIES, SS_LATE_BY_COLLECTIVES, RUN_NO_RANK);
 }
 
 static void phases_decide_below_the_resolution_of_clocks(void **state)
@@ -255,8 +255,8 @@ static void phases_decide_below_the_resolution_of_clocks(void **state)
     struct run_shape shape = simulated;
     shape.clock_ns = 40 * RUN_MS;
     check_run(&shape, SS_LATE_ONE, SS_LATE_BY_PHASES, 2);
-    shape.late = RUN_NOBODY; /* then the stages say that none is */
-    check_run(&shape, SS_LATE_NONE, SS_LATE_BY_STAGES, RUN_NOBODY);
+    shape.late = RUN_NO_RANK; /* then the stages say that none is */
+    check_run(&shape, SS_LATE_NONE, SS_LATE_BY_STAGES, RUN_NO_RANK);
 }
 
 static void ranks_that_lack_calls_are_not_compared_by_phases(void **state)
@@ -265,7 +265,7 @@ static void ranks_that_lack_calls_are_not_compared_by_phases(void **state)
     struct run_shape shape = simulated;
     shape.clock_ns = 40 * RUN_MS;
     shape.lost_percent = 12;
-    check_run(&shape, SS_LATE_UNKNOWN, SS_LATE_BY_NOTHING, RUN_NOBODY);
+    check_run(&shape, SS_LATE_UNKNOWN, SS_LATE_BY_NOTHING, RUN_NO_RANK);
 }
 
 /* Steps of the host do not show what it waits for its device. */
@@ -288,12 +288,12 @@ static void a_rank_of_another_job_is_not_named(void **state)
 {
     (void)state;
     struct run_shape shape = simulated;
-    shape.late = RUN_NOBODY;
+    shape.late = RUN_NO_RANK;
     shape.others = 3;
     shape.others_late = 1;
-    check_run(&shape, SS_LATE_NONE, SS_LATE_BY_COLLECTIVES, RUN_NOBODY);
+    check_run(&shape, SS_LATE_NONE, SS_LATE_BY_COLLECTIVES, RUN_NO_RANK);
     shape.clock_ns = 40 * RUN_MS;
-    check_run(&shape, SS_LATE_NONE, SS_LATE_BY_STAGES, RUN_NOBODY);
+    check_run(&shape, SS_LATE_NONE, SS_LATE_BY_STAGES, RUN_NO_RANK);
     shape.late = 2;
     check_run(&shape, SS_LATE_ONE, SS_LATE_BY_PHASES, 2);
 }

@@ -286,7 +286,7 @@ static void check_measured(const struct made *made)
 /* Whether enough was recorded that the planted rank must be named. */
 static bool must_name(const struct run_shape *shape)
 {
-    bool is_much = shape->late != RUN_NOBODY && shape->late_ns > 8 * shape->noise_ns;
+    bool is_much = shape->late != RUN_NO_RANK && shape->late_ns > 8 * shape->noise_ns;
     bool has_collectives = shape->lost_percent == 0 && shape->clock_ns <= 20 * RUN_US;
     bool has_phases = shape->lost_percent == 0 && shape->has_phases && shape->late_ns > 4 * RUN_MS;
     return is_much && (has_collectives || has_phases) && shape->steps >= RUN_FEWEST_STEPS &&
@@ -297,7 +297,7 @@ static void count(const struct made *made, struct seen *seen)
 {
     const struct ss_lateness *late = made->late;
     const struct run_shape *shape = &made->shape;
-    int64_t rank = late->claim.row != NULL ? late->claim.row->rank : RUN_NOBODY;
+    int64_t rank = late->claim.row != NULL ? late->claim.row->rank : RUN_NO_RANK;
     bool is_judged =
         shape->steps >= RUN_FEWEST_STEPS && !shape->has_uneven_steps && shape->lost_percent == 0;
     seen->verdicts[late->verdict]++;
@@ -305,8 +305,8 @@ static void count(const struct made *made, struct seen *seen)
     seen->disagreeing += ss_lateness_disagrees(late);
     seen->planted += must_name(shape);
     seen->named += must_name(shape) && rank == shape->late;
-    seen->healthy += shape->late == RUN_NOBODY && is_judged;
-    seen->accused += shape->late == RUN_NOBODY && is_judged && late->verdict == SS_LATE_ONE;
+    seen->healthy += shape->late == RUN_NO_RANK && is_judged;
+    seen->accused += shape->late == RUN_NO_RANK && is_judged && late->verdict == SS_LATE_ONE;
     if (must_name(shape)) {
         CHECK(made, rank == shape->late);
     }
