@@ -83,8 +83,11 @@ static void add_unknown(const struct ss_lateness *lateness, struct ss_sentence *
     ss_sentence_add(out, "which rank holds up the others is unknown: ");
     if (waits->unresolved > 0) {
         ss_sentence_add_count(out, waits->unresolved);
-        ss_sentence_add(out, waits->unresolved == 1 ? " collective is" : " collectives are");
-        ss_sentence_add(out, " below the resolution of the clocks, or lack ranks");
+        ss_sentence_add(out,
+                        waits->unresolved == 1
+                            ? " collective is below the resolution of the clocks, or lacks ranks"
+                            : " collectives are below the resolution of the clocks, or lack "
+                              "ranks");
     } else {
         ss_sentence_add(out, "too few collectives were matched over the ranks");
     }
@@ -179,15 +182,13 @@ bool ss_lateness_disagrees(const struct ss_lateness *lateness)
 void ss_lateness_add_other(const struct ss_lateness *lateness, const struct ss_model *model,
                            struct ss_sentence *out)
 {
-    ss_sentence_add(out, "by ");
     ss_sentence_add(out, evidence_texts[lateness->other.by]);
-    ss_sentence_add(out, ", it would be ");
+    ss_sentence_add(out, " would name ");
     ss_lateness_add_rank(lateness->other.row, model, out);
-    ss_sentence_add(out, ", by ");
+    ss_sentence_add(out, " (");
     ss_sentence_add_duration(out, lateness->other.wait_ns);
-    ss_sentence_add(out, " per step: ");
+    ss_sentence_add(out, " per step), but counts less than ");
     ss_sentence_add(out, evidence_texts[lateness->claim.by]);
-    ss_sentence_add(out, " count more");
 }
 
 void ss_lateness_add_notes(const struct ss_lateness *lateness, const struct ss_model *model,

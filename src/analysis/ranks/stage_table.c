@@ -132,15 +132,15 @@ static void add_other(const struct stages *stages, const struct ss_stage *worst)
     const struct ss_rank_profile *row =
         ss_rank_profile_of(stages->late->ranks, stages->frontier->ranks.data[worst->rank]);
     struct ss_sentence *out = ss_table_add_note(stages->table, SS_NOTE_ASIDE);
-    ss_sentence_add(out, "by the duration of each stage, ");
+    ss_sentence_add(out, ss_late_evidence_text(SS_LATE_BY_STAGES));
+    ss_sentence_add(out, " would name ");
     ss_lateness_add_rank(row, stages->model, out);
-    ss_sentence_add(out, " falls behind in ");
-    add_stage(worst, stages->model, stages->training, out);
-    ss_sentence_add(out, " by ");
+    ss_sentence_add(out, " (");
     add_delay(stages, worst->rank_ns, out);
-    ss_sentence_add(out, ": ");
+    ss_sentence_add(out, ", in ");
+    add_stage(worst, stages->model, stages->training, out);
+    ss_sentence_add(out, "), but counts less than ");
     ss_sentence_add(out, ss_late_evidence_text(stages->late->claim.by));
-    ss_sentence_add(out, " count more");
 }
 
 /* The stage that matters, or that there is none. */
