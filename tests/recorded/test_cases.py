@@ -291,6 +291,7 @@ def test_ranks_of_two_jobs_are_not_compared(text_of, rows_of, report_of):
     assert report_of(case("04"))["ranks"]["jobs"] == 2
     rows = rows_of(case("04"), "collective")
     assert [(row["ranks"], row["last_rank"], row["clock_error_ns"]) for row in rows] == [(2, 1, 0)] * 3
+    assert {row["rank"] for row in rows_of(case("04"), "critical-path")} == {1}
 
 
 def test_a_rank_that_is_there_twice_counts_once(stepscope, rows_of, tmp_path):

@@ -35,7 +35,7 @@ def test_a_late_rank_is_named_first(trace_of, report_of, rows_of):
     first = report_of(trace)["training"]["advice"][0]
     assert first["rule"] == "device-late-rank"
     evidence = {one["what"]: one["value"] for one in first["evidence"]}
-    assert evidence["rank that is last most often"] == 1
+    assert evidence["late: rank"] == 1
     assert {row["last_rank"] for row in rows_of(trace, "collective")} == {1}
 
 

@@ -166,3 +166,31 @@ def test_the_critical_path_leads_through_the_slow_rank(stepscope, gloo):
     saved = {(row["what_if"], row["rank"]): row["saved_step_ns"] for row in what_if}
     assert 12e6 < saved["rank as fast as the median", 1] < 30e6
     assert 0 < saved["communication takes no time", None]
+
+
+# --- one answer -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name", ["ranks_gloo", "loops_late_rank", "device_faults_late", "tokens_ranks"])
+def test_headline_finding_tables_and_figures_name_one_rank_and_one_wait(stepscope, recordings, name):
+    trace = recordings(name).trace
+    report = json.loads(stepscope("report", trace, "--format", "json").stdout)
+    ranks = report["ranks"]
+    assert (ranks["late"], ranks["evidence"]) == ("one", "collectives")
+    late = [one for one in report["training"]["advice"] if "late-rank" in one["rule"]]
+    assert len(late) == 1
+    evidence = {one["what"]: one["value"] for one in late[0]["evidence"]}
+    assert evidence["late: rank"] == ranks["slowest_rank"]
+    assert evidence["the others wait longer by"] == late[0]["cost_ns"] == ranks["waits_each_other_step_ns"]
+    headline, = re.findall(r"(rank \d+ holds up .*)", stepscope("report", trace).stdout)
+    assert headline.startswith(f"rank {ranks['slowest_rank']} holds up ")
+    for table in "rank", "stage", "collective", "critical-path":
+        assert headline in stepscope("report", trace, "--by", table).stdout.splitlines()
+
+
+def test_equal_ranks_are_not_accused_by_any_output(stepscope, recordings):
+    """One waits less in its phases, by chance: its collectives show that."""
+    trace = recordings("unequal_ranks_nanogpt_equal").trace
+    report = json.loads(stepscope("report", trace, "--format", "json").stdout)
+    assert report["ranks"]["late"] == "varies" and "slowest_rank" not in report["ranks"]
+    assert not [one for one in report["training"]["advice"] if "late-rank" in one["rule"]]
+
