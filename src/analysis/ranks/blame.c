@@ -28,7 +28,6 @@ struct left {
 /* What is known of a process when a collective is reached. */
 struct rank {
     struct waits waits;            /* in order of their end */
-    struct waits late;             /* that others waited for it itself; likewise */
     struct counted waited, behind; /* that it waited, that it was behind */
     struct ss_vec_of(struct left) left;
 };
@@ -60,17 +59,17 @@ static void leave(struct rank *rank, const struct ss_rank_call *call)
     ss_vec_push(&rank->left, (struct left){call->group, call->end_ns});
 }
 
-/* What of a list lies in other groups, since the process last left this one, before it arrives. */
+/* What a rank waited in other groups since it last left a collective of this one, before it
+ * arrives; and for which rank longest. */
 struct passed_on {
-    uint64_t ns; /* of the cause that is asked for; 0: of any */
-    uint64_t longest_ns;
+    uint64_t ns, longest_ns;
     uint64_t error_ns; /* of the longest */
     uint32_t cause;    /* likewise */
 };
 
-static struct passed_on find_passed_on(const struct waits *waits, const struct rank *rank,
-                                       const struct ss_rank_call *call, uint32_t cause)
+static struct passed_on find_passed_on(const struct rank *rank, const struct ss_rank_call *call)
 {
+    const struct waits *waits = &rank->waits;
     struct passed_on passed_on = {0};
     if (waits->count == 0) {
         return passed_on;
@@ -81,7 +80,7 @@ static struct passed_on find_passed_on(const struct waits *waits, const struct r
         uint64_t from_ns = wait->begin_ns > since_ns ? wait->begin_ns : since_ns;
         uint64_t to_ns = wait->end_ns < call->begin_ns ? wait->end_ns : call->begin_ns;
         uint64_t length_ns = wait->group != call->group && to_ns > from_ns ? to_ns - from_ns : 0;
-        passed_on.ns += cause == 0 || wait->cause == cause ? length_ns : 0;
+        passed_on.ns += length_ns;
         if (length_ns > passed_on.longest_ns) {
             passed_on.longest_ns = length_ns;
             passed_on.error_ns = wait->error_ns;
@@ -89,33 +88,6 @@ static struct passed_on find_passed_on(const struct waits *waits, const struct r
         }
     }
     return passed_on;
-}
-
-/* When a rank would have arrived if `cause` had been in time elsewhere. */
-static uint64_t arrival_without(const struct scan *scan, const struct ss_rank_call *call,
-                                uint32_t cause)
-{
-    const struct rank *rank = &scan->ranks[call->process];
-    uint64_t ns = find_passed_on(&rank->waits, rank, call, cause).ns;
-    if (call->process == cause) {
-        ns += find_passed_on(&rank->late, rank, call, cause).ns;
-    }
-    return call->begin_ns > ns ? call->begin_ns - ns : 0;
-}
-
-/* The second-last arrival, if `cause` had been in time elsewhere. */
-static uint64_t second_without(const struct scan *scan, const struct ss_collective *collective,
-                               uint32_t cause)
-{
-    const struct ss_rank_call *calls = scan->blame->collectives->calls.rows.data;
-    uint64_t second_ns = 0;
-    for (size_t k = collective->first; k < collective->first + collective->count; k++) {
-        if (calls[k].process != collective->last) {
-            uint64_t arrival_ns = arrival_without(scan, &calls[k], cause);
-            second_ns = arrival_ns > second_ns ? arrival_ns : second_ns;
-        }
-    }
-    return second_ns;
 }
 
 /* Collectives that are under way at once make a rank wait once: counts a span, whose end is not
@@ -146,22 +118,14 @@ static const struct ss_rank_call *call_of_last(const struct scan *scan,
     return call;
 }
 
-/* Nothing, if the last rank is behind by less than the error of the clocks. */
 static struct ss_blamed blame_last(struct scan *scan, const struct ss_collective *collective)
 {
     struct rank *last = &scan->ranks[collective->last];
-    struct passed_on passed_on =
-        find_passed_on(&last->waits, last, call_of_last(scan, collective), 0);
-    uint32_t cause = passed_on.cause != 0 ? passed_on.cause : collective->last;
-    uint64_t second_ns = second_without(scan, collective, cause);
-    uint64_t error_ns =
-        second_ns < collective->second_ns ? collective->error_ns : collective->last_error_ns;
-    if (collective->last_ns - second_ns <= error_ns) {
-        return (struct ss_blamed){0};
-    }
-    uint64_t behind_ns = count_once(&last->behind, second_ns, collective->last_ns);
+    struct passed_on passed_on = find_passed_on(last, call_of_last(scan, collective));
+    uint64_t behind_ns = count_once(&last->behind, collective->second_ns, collective->last_ns);
     uint64_t not_own_ns = passed_on.ns < behind_ns ? passed_on.ns : behind_ns;
-    if (passed_on.cause != 0 && behind_ns - not_own_ns <= passed_on.error_ns + error_ns) {
+    if (passed_on.cause != 0 &&
+        behind_ns - not_own_ns <= passed_on.error_ns + collective->last_error_ns) {
         not_own_ns = behind_ns; /* the clocks do not show that it is late itself */
     }
     return (struct ss_blamed){.own_ns = behind_ns - not_own_ns,
@@ -191,27 +155,16 @@ static void add_waits(const struct scan *scan, const struct ss_collective *colle
     }
 }
 
-/* That others waited for the last rank because of itself. */
-static void add_late(const struct scan *scan, const struct ss_collective *collective,
-                     const struct ss_blamed *blamed)
-{
-    uint32_t group = scan->blame->collectives->calls.rows.data[collective->first].group;
-    struct wait wait = {collective->last_ns - blamed->own_ns, collective->last_ns,
-                        collective->error_ns, group, collective->last};
-    ss_vec_push(&scan->ranks[collective->last].late, wait);
-}
-
 static void scan_row(struct scan *scan, size_t row)
 {
     const struct ss_collectives *collectives = scan->blame->collectives;
     const struct ss_collective *collective = &collectives->rows.data[row];
     if (ss_collective_counts(collective)) {
         struct ss_blamed *blamed = &scan->blame->rows[row];
-        *blamed = blame_last(scan, collective);
-        add_waits(scan, collective, blamed->cause != 0 ? blamed->cause : collective->last);
-        if (blamed->own_ns > 0) {
-            add_late(scan, collective, blamed);
+        if (ss_collective_is_resolved(collective)) {
+            *blamed = blame_last(scan, collective);
         }
+        add_waits(scan, collective, blamed->cause != 0 ? blamed->cause : collective->last);
     }
     for (size_t k = collective->first; k < collective->first + collective->count; k++) {
         const struct ss_rank_call *call = &collectives->calls.rows.data[k];
@@ -235,7 +188,6 @@ static void *build(const void *of)
     }
     for (uint32_t i = 0; i < model->processes.count; i++) {
         ss_vec_fini(&scan.ranks[i].waits);
-        ss_vec_fini(&scan.ranks[i].late);
         ss_vec_fini(&scan.ranks[i].left);
         ss_vec_fini(&scan.ranks[i].waited);
         ss_vec_fini(&scan.ranks[i].behind);

@@ -4,9 +4,7 @@
  * rank to wait from the second-last arrival to its own: they would not have waited that long if it
  * had arrived second to last. The part of this time in which it waited itself, in collectives of
  * other groups since its group's previous collective, was passed on: it counts for the rank that it
- * waited for, so that a victim is not blamed. Others that waited there too count as if they had
- * arrived earlier by that time: a rank that makes its neighbour late is no less late itself.
- * Overlapping collectives make a rank wait once.
+ * waited for, so that a victim is not blamed. Overlapping collectives make a rank wait once.
  *
  * Only whole collectives count, only if the last rank arrives later by more than the error of the
  * clocks, and only waits longer than that error. Pure; immutable once built. Borrows the

@@ -283,10 +283,12 @@ static void check_measured(const struct made *made)
     CHECK(made, !is_known || (double)claim->wait_ns * others <= communication_ns + others);
 }
 
-/* Whether enough was recorded that the planted rank must be named. */
+/* Whether enough was recorded that the planted rank must be named. Of a pair, both come late to the
+ * others, and neither makes them wait alone. */
 static bool must_name(const struct run_shape *shape)
 {
-    bool is_much = shape->late != RUN_NO_RANK && shape->late_ns > 8 * shape->noise_ns;
+    bool is_much =
+        shape->late != RUN_NO_RANK && shape->late_ns > 8 * shape->noise_ns && !shape->has_pairs;
     bool has_collectives = shape->lost_percent == 0 && shape->clock_ns <= 20 * RUN_US;
     bool has_phases = shape->lost_percent == 0 && shape->has_phases && shape->late_ns > 4 * RUN_MS;
     return is_much && (has_collectives || has_phases) && shape->steps >= RUN_FEWEST_STEPS &&
