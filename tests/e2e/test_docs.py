@@ -93,7 +93,7 @@ def test_options_named_in_the_pages_exist(stepscope):
                     --lengths --compile --dynamic --backend --epochs --passes
                     --restart-workers --trace --log-file --import --type --include-json --csv
                     --include-blobs --page --keep --set
-                    --nnodes --ntasks-per-node --no-index --bind""".split())
+                    --nnodes --ntasks-per-node --no-index --bind --musl""".split())
     ours = set(re.findall(r"--[a-z][a-z-]+", stepscope("help", "--format", "markdown").stdout))
     ours |= {"--version", "--help"}
     for page in PAGES:
