@@ -78,7 +78,7 @@ class User:
         return {"seconds": round(time.monotonic() - start, 1)}
 
     def pip(self):
-        """That of the system, or the one that each Python brings for its environments."""
+        """The pip of the system, or the one that each Python brings for its environments."""
         if importlib.util.find_spec("pip"):
             return ["-m", "pip"]
         import ensurepip

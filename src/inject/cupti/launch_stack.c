@@ -220,7 +220,7 @@ static uint32_t text_of(const struct ss_code_cache *cache, uint32_t text)
     return ss_cupti_text(view.data, view.length);
 }
 
-/* 0: it is none of the program. */
+/* 0: no frame of the program. */
 static uint32_t frame_of(struct ss_code_cache *cache, const struct frame *frame)
 {
     uint32_t id = ss_code_frame(cache, frame->code, frame->instruction);

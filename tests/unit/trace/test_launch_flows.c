@@ -178,7 +178,7 @@ static void a_launch_and_its_work_share_a_flow(void **state)
                              same_fields(seen.fields[k], written[i].fields, written[i].count));
         }
         assert_true(is_found);
-        assert_int_equal(seen.flows[i], 0); /* an arrow of viewers is no flow of the program */
+        assert_int_equal(seen.flows[i], 0); /* viewers alone have this arrow */
     }
     unlink(path);
 }
