@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/steps/range_rows.h"
 
+#include "analysis/steps/range_devices.h"
 #include "analysis/steps/ranges.h"
 #include "analysis/table/distribution.h"
 #include "base/alloc.h"
 #include "base/intern.h"
+#include "model/core/torch_names.h"
 
 struct builder {
     const struct ss_selection *selection;
@@ -32,8 +34,10 @@ uint32_t *ss_range_same_paths(const struct ss_model *model, unsigned grouping)
     for (size_t i = 1; i < model->paths.count; i++) {
         const struct ss_model_path *path = &model->paths.data[i];
         const struct ss_model_name *name = &model->names.data[by_name ? path->name : 0];
-        uint32_t key[4] = {(grouping & SS_GROUP_PATH) != 0 ? same[path->parent] : 0, name->text,
-                           name->file, name->line};
+        int64_t number;
+        bool is_step = ss_torch_profiler_step(ss_intern_get(&model->strings, name->text), &number);
+        uint32_t key[4] = {(grouping & SS_GROUP_PATH) != 0 ? same[path->parent] : 0,
+                           is_step ? UINT32_MAX : name->text, name->file, name->line};
         uint32_t id = ss_intern_put(&keys, (const char *)key, sizeof key);
         if (id > firsts.count) {
             ss_vec_push(&firsts, (uint32_t)i);
@@ -206,6 +210,7 @@ void ss_range_rows_init(struct ss_range_rows *rows, const struct ss_selection *s
     find_rows(&builder);
     add_durations(&builder);
     find_self(&builder);
+    ss_range_rows_add_devices(rows, selection, builder.row_of);
     ss_free(builder.path_of);
     ss_free(builder.row_of);
 }

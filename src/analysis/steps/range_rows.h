@@ -27,6 +27,7 @@ struct ss_range_row {
                         * nothing */
     uint64_t sum_ns;   /* of all durations */
     uint64_t self_ns;
+    uint64_t device_ns, device_works; /* launched within its ranges (range_devices.h) */
     /* Numeric payloads. */
     uint64_t payload_count;
     double payload_sum, payload_min, payload_max;
@@ -43,7 +44,8 @@ void ss_range_rows_init(struct ss_range_rows *rows, const struct ss_selection *s
 void ss_range_rows_fini(struct ss_range_rows *rows);
 
 /* By path of the model: the first path that users see as the same. To the model, a name that gains
- * a colour or a category later is another name. Freed by the caller. */
+ * a colour or a category later is another name. The steps of a profiler of PyTorch, which have
+ * their numbers in their names, are the same. Freed by the caller. */
 uint32_t *ss_range_same_paths(const struct ss_model *model, unsigned grouping);
 
 #endif

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/launches/device_work.h"
 #include "analysis/selection/recorded_steps.h"
 #include "analysis/steps/range_rows.h"
 #include "analysis/table/distribution.h"
 #include "analysis/table/owner_cells.h"
 #include "base/intern.h"
 #include "base/strbuf.h"
+#include "model/core/torch_names.h"
 
 static const struct ss_column columns[SS_RANGE_COLUMNS] = {
     [SS_RANGE_NAME] = {.key = "name", .comparison = SS_COMPARES_KEY},
@@ -37,9 +39,19 @@ static const struct ss_column columns[SS_RANGE_COLUMNS] = {
     [SS_RANGE_PAYLOAD_MIN] = {.key = "payload_min", .unit = "of the payload"},
     [SS_RANGE_PAYLOAD_MEAN] = {.key = "payload_mean", .unit = "of the payload"},
     [SS_RANGE_PAYLOAD_MAX] = {.key = "payload_max", .unit = "of the payload"},
+    [SS_RANGE_DEVICE] = {.key = "device_ns", .unit = "ns"},
+    [SS_RANGE_DEVICE_WORKS] = {.key = "device_works", .unit = "works"},
 };
 
 enum { MAX_PATH_TEXT = 4096 }; /* hostile traces nest tens of thousands of ranges */
+
+/* One name for all steps of a profiler of PyTorch. */
+static struct ss_strview shown_name(const struct ss_model *model, uint32_t string)
+{
+    struct ss_strview text = ss_intern_get(&model->strings, string);
+    int64_t number;
+    return ss_torch_profiler_step(text, &number) ? ss_strview_of("ProfilerStep*") : text;
+}
 
 struct ss_strview ss_range_path_text(const struct ss_model *model, uint32_t path,
                                      struct ss_arena *arena)
@@ -51,7 +63,7 @@ struct ss_strview ss_range_path_text(const struct ss_model *model, uint32_t path
     struct ss_strbuf text;
     ss_strbuf_init(&text, MAX_PATH_TEXT);
     for (size_t i = names.count; i-- > 0;) {
-        ss_strbuf_append_view(&text, ss_intern_get(&model->strings, names.data[i]));
+        ss_strbuf_append_view(&text, shown_name(model, names.data[i]));
         if (i > 0) {
             ss_strbuf_append_char(&text, ';');
         }
@@ -147,7 +159,7 @@ static void fill_identity(const struct ss_model *model, const struct ss_range_ro
     bool by_thread = (grouping & SS_GROUP_THREAD) != 0;
     cells[SS_RANGE_KIND] = ss_cell_text(ss_strview_of(kinds[track->kind]));
     if ((grouping & (SS_GROUP_PATH | SS_GROUP_NAME)) != 0) {
-        cells[SS_RANGE_NAME] = ss_cell_text(ss_intern_get(&model->strings, name->text));
+        cells[SS_RANGE_NAME] = ss_cell_text(shown_name(model, name->text));
         if (name->category == 0 && name->type != SS_EVENT_TYPE_NONE) {
             cells[SS_RANGE_CATEGORY] =
                 ss_cell_text(ss_strview_of(ss_model_event_type_name(name->type)));
@@ -182,6 +194,10 @@ static void fill_row(const struct ss_model *model, const struct ss_range_row *ro
     cells[SS_RANGE_MAX] = time_cell(durations[row->count - 1]);
     cells[SS_RANGE_CUT] = ss_cell_integer((int64_t)row->cut);
     fill_payloads(row, cells);
+    if (row->device_works > 0) {
+        cells[SS_RANGE_DEVICE] = time_cell(row->device_ns);
+        cells[SS_RANGE_DEVICE_WORKS] = ss_cell_integer((int64_t)row->device_works);
+    }
 }
 
 static void add_detail_notes(const struct ss_model *model, struct ss_table *table)
@@ -207,7 +223,9 @@ void ss_ranges_table(const struct ss_selection *selection, const struct ss_range
                                .empty_text = "no ranges: the program made none, or they were not "
                                              "recorded (stepscope info)",
                                .columns = columns,
-                               .column_count = SS_RANGE_COLUMNS};
+                               .column_count = ss_model_has_device_work(selection->model)
+                                                   ? SS_RANGE_COLUMNS
+                                                   : SS_RANGE_DEVICE};
     struct ss_range_rows all;
     ss_range_rows_init(&all, selection, grouping);
     if (all.rows.count > 0) {

@@ -37,6 +37,9 @@ enum ss_range_column {
     SS_RANGE_PAYLOAD_MIN,
     SS_RANGE_PAYLOAD_MEAN,
     SS_RANGE_PAYLOAD_MAX,
+    SS_RANGE_DEVICE, /* work of devices that was launched within; this and the next only in
+                      * recordings with such work */
+    SS_RANGE_DEVICE_WORKS,
     SS_RANGE_COLUMNS
 };
 

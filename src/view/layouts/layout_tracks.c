@@ -21,6 +21,7 @@ enum {
     SHOW_P50,
     SHOW_P95,
     SHOW_MAX,
+    SHOW_DEVICE,
     SHOW_PATH,
     SHOW_PAYLOAD,
     SHOW_DOMAIN,
@@ -61,12 +62,15 @@ static void put_payload(struct ss_text_table *table, const struct ss_cell *cells
     ss_strbuf_fini(&text);
 }
 
-static void put_range(struct ss_text_table *text, const struct ss_cell *cells)
+static void put_range(struct ss_text_table *text, const struct ss_cell *cells, bool has_devices)
 {
     ss_text_table_add_row(text, NULL);
     ss_report_put_count(text, SHOW_COUNT, &cells[SS_RANGE_COUNT]);
     for (size_t i = SHOW_TOTAL; i <= SHOW_MAX; i++) {
         ss_report_put_duration(text, i, &cells[durations[i]]);
+    }
+    if (has_devices) {
+        ss_report_put_duration(text, SHOW_DEVICE, &cells[SS_RANGE_DEVICE]);
     }
     const struct ss_cell *name =
         &cells[cells[SS_RANGE_PATH].type == SS_CELL_TEXT ? SS_RANGE_PATH : SS_RANGE_NAME];
@@ -103,6 +107,8 @@ void ss_report_fill_ranges(const struct ss_block *block, struct ss_text_table *t
     const struct ss_table *table = &block->table.data;
     bool threads = ss_table_has_any(table, SS_RANGE_TID);
     bool owners = threads || ss_table_has_any(table, SS_RANGE_PID);
+    bool has_devices =
+        table->column_count > SS_RANGE_DEVICE && ss_table_has_any(table, SS_RANGE_DEVICE);
     const struct ss_text_column columns[SHOW_COLUMNS] = {
         [SHOW_COUNT] = {.title = "count", .right = true},
         [SHOW_TOTAL] = {.title = "total", .right = true},
@@ -111,6 +117,7 @@ void ss_report_fill_ranges(const struct ss_block *block, struct ss_text_table *t
         [SHOW_P50] = {.title = "p50", .right = true},
         [SHOW_P95] = {.title = "p95", .right = true},
         [SHOW_MAX] = {.title = "max", .right = true},
+        [SHOW_DEVICE] = {.title = has_devices ? "on devices" : "", .right = true},
         [SHOW_PATH] = {.title = "range", .least = 16},
         [SHOW_PAYLOAD] = {.title = ss_table_has_any(table, SS_RANGE_PAYLOADS) ? "payload" : "",
                           .drops = true},
@@ -122,7 +129,7 @@ void ss_report_fill_ranges(const struct ss_block *block, struct ss_text_table *t
                          .least = owners ? 12 : 0}};
     ss_text_table_init(text, columns, SHOW_COLUMNS);
     for (size_t row = 0; row < table->row_count; row++) {
-        put_range(text, ss_table_cell(table, row, 0));
+        put_range(text, ss_table_cell(table, row, 0), has_devices);
     }
 }
 
