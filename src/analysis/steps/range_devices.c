@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/steps/range_devices.h"
+#include "analysis/steps/range_rows.h"
 
 #include "analysis/launches/device_work.h"
 #include "analysis/selection/shared_ranges.h"

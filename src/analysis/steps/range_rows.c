@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/steps/range_rows.h"
 
-#include "analysis/steps/range_devices.h"
 #include "analysis/steps/ranges.h"
 #include "analysis/table/distribution.h"
 #include "base/alloc.h"

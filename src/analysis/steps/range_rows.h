@@ -27,7 +27,7 @@ struct ss_range_row {
                         * nothing */
     uint64_t sum_ns;   /* of all durations */
     uint64_t self_ns;
-    uint64_t device_ns, device_works; /* launched within its ranges (range_devices.h) */
+    uint64_t device_ns, device_works; /* launched within its ranges */
     /* Numeric payloads. */
     uint64_t payload_count;
     double payload_sum, payload_min, payload_max;
@@ -42,6 +42,13 @@ struct ss_range_rows {
 void ss_range_rows_init(struct ss_range_rows *rows, const struct ss_selection *selection,
                         unsigned grouping);
 void ss_range_rows_fini(struct ss_range_rows *rows);
+
+/* The work of devices that was launched within ranges (range_devices.c): of a range on a thread,
+ * what this thread launched between its begin and end; of steps and phases, what the process
+ * launched. Work counts with its whole time, wherever it runs, and once in a row. `row_of`: by
+ * range, its row plus one; 0: none. */
+void ss_range_rows_add_devices(struct ss_range_rows *rows, const struct ss_selection *selection,
+                               const uint32_t *row_of);
 
 /* By path of the model: the first path that users see as the same. To the model, a name that gains
  * a colour or a category later is another name. The steps of a profiler of PyTorch, which have
