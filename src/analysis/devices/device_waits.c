@@ -6,6 +6,7 @@
 
 #include "analysis/devices/device_gaps.h"
 #include "analysis/kernels/kernel_names.h"
+#include "analysis/kernels/launch_lines.h"
 #include "analysis/selection/shared_ranges.h"
 #include "base/alloc.h"
 
@@ -17,8 +18,80 @@ enum {
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-struct ss_code_place ss_code_place_of_call(const struct ss_range_finder *finder, uint32_t range)
+struct building {
+    const struct ss_model *model;
+    const struct ss_device_works *works;
+    const struct ss_range_finder *finder;
+    struct by_end *ends;
+    struct ss_intern keys;
+    struct ss_device_waits *waits;
+    const char **line_of_stack; /* by string: text of the waits; NULL: not found yet */
+};
+
+/* Empty: no frame of it has a place. */
+static const char *line_of_stack(struct building *building, uint32_t stack)
 {
+    const char **known = &building->line_of_stack[stack];
+    if (*known == NULL) {
+        struct ss_intern *texts = &building->waits->texts;
+        struct ss_strbuf text;
+        struct ss_code_line line =
+            ss_stack_field_line(ss_model_text(building->model, stack), texts);
+        ss_strbuf_init(&text, MOST_PLACE_BYTES);
+        if (line.path != 0) {
+            ss_strbuf_append_format(&text, "%s:%u %s", ss_intern_get(texts, line.path).data,
+                                    line.line, ss_intern_get(texts, line.function).data);
+        }
+        *known = ss_intern_text(texts, ss_intern_put(texts, text.data, text.length));
+        ss_strbuf_fini(&text);
+    }
+    return *known;
+}
+
+/* The stack of the call, else the one that a profiler recorded with an operator around it. */
+static const char *line_of_call(struct building *building, uint32_t range)
+{
+    const struct ss_model *model = building->model;
+    for (uint32_t at = range + 1; at != 0; at = building->finder->parents[at - 1]) {
+        uint32_t payload = model->ranges.data[at - 1].payload;
+        const struct ss_model_field *field =
+            payload != 0 ? ss_model_field_of(model, payload, SS_EVENT_FIELD_stack) : NULL;
+        if (field != NULL && field->type == SS_VALUE_TEXT && field->text != 0) {
+            return line_of_stack(building, field->text);
+        }
+    }
+    return "";
+}
+
+static bool is_operator(const struct ss_model *model, uint32_t name)
+{
+    const char *text = ss_model_text(model, model->names.data[name].text);
+    return strncmp(text, "aten::", strlen("aten::")) == 0;
+}
+
+/* What the program called: aten::item, which calls aten::_local_scalar_dense. The calls of the
+ * runtime may be on a track of their own. */
+static uint32_t operator_of_call(const struct building *building, uint32_t range)
+{
+    const struct ss_model *model = building->model;
+    const struct ss_range_finder *finder = building->finder;
+    const struct ss_model_range *call = &model->ranges.data[range];
+    uint32_t track = finder->threads[model->tracks.data[call->track].thread].torch;
+    uint32_t found = 0, at = finder->parents[range];
+    if (track != 0 && track != call->track) {
+        at = ss_range_at(finder, track, call->begin_ns);
+    }
+    for (; at != 0; at = finder->parents[at - 1]) {
+        uint32_t name = model->paths.data[model->ranges.data[at - 1].path].name;
+        found = is_operator(model, name) ? name : found;
+    }
+    return found;
+}
+
+/* Of a call of the device's runtime, by its range: of its thread, at its start. */
+static struct ss_code_place place_of_call(struct building *building, uint32_t range)
+{
+    const struct ss_range_finder *finder = building->finder;
     const struct ss_model *model = finder->model;
     const struct ss_model_range *call = &model->ranges.data[range];
     uint32_t thread = model->tracks.data[call->track].thread;
@@ -27,13 +100,17 @@ struct ss_code_place ss_code_place_of_call(const struct ss_range_finder *finder,
     for (uint32_t at = found; at != 0; at = finder->parents[at - 1]) {
         uint32_t name = model->paths.data[model->ranges.data[at - 1].path].name;
         if (model->names.data[name].file != 0) {
-            return (struct ss_code_place){name}; /* not a built-in function */
+            return (struct ss_code_place){.name = name}; /* not a built-in function */
         }
+    }
+    const char *line = line_of_call(building, range);
+    if (line[0] != '\0') {
+        return (struct ss_code_place){.line = line};
     }
     for (uint32_t at = finder->parents[range]; at != 0; at = finder->parents[at - 1]) {
         uint32_t name = model->paths.data[model->ranges.data[at - 1].path].name;
         if (strcmp(ss_model_text(model, model->names.data[name].category), "runtime") != 0) {
-            return (struct ss_code_place){name};
+            return (struct ss_code_place){.name = name};
         }
     }
     return (struct ss_code_place){0};
@@ -42,6 +119,10 @@ struct ss_code_place ss_code_place_of_call(const struct ss_range_finder *finder,
 void ss_code_place_append(const struct ss_model *model, struct ss_code_place place,
                           struct ss_strbuf *out)
 {
+    if (place.line != NULL) {
+        ss_strbuf_append_text(out, place.line);
+        return;
+    }
     const struct ss_model_name *name = &model->names.data[place.name];
     if (name->file != 0) {
         ss_strbuf_append_format(out, "%s:%u ", ss_model_text(model, name->file), name->line);
@@ -69,15 +150,6 @@ static int compare_ends(const void *left, const void *right)
     }
     return a->work < b->work ? -1 : a->work > b->work;
 }
-
-struct building {
-    const struct ss_model *model;
-    const struct ss_device_works *works;
-    const struct ss_range_finder *finder;
-    struct by_end *ends;
-    struct ss_intern keys;
-    struct ss_device_waits *waits;
-};
 
 /* The work that the call waited for; NULL: nothing ended while it waited. */
 static const struct ss_device_work *waited_for(const struct building *building, uint32_t process,
@@ -110,17 +182,23 @@ static const struct ss_device_work *waited_for(const struct building *building, 
 }
 
 struct key {
-    uint32_t place, launcher, call, work;
+    uint64_t place, launcher;
+    uint32_t call, work;
 };
 
-static struct ss_device_wait *row_of(struct building *building, const struct key *key)
+/* Texts of lines are interned. */
+static uint64_t key_of_place(struct ss_code_place place)
 {
-    uint32_t id = ss_intern_put(&building->keys, (const char *)key, sizeof *key);
+    return place.line != NULL ? (uint64_t)(uintptr_t)place.line : place.name;
+}
+
+static struct ss_device_wait *row_of(struct building *building, const struct ss_device_wait *like)
+{
+    struct key key = {key_of_place(like->place), key_of_place(like->launcher), like->call,
+                      like->work};
+    uint32_t id = ss_intern_put(&building->keys, (const char *)&key, sizeof key);
     if (id > building->waits->rows.count) {
-        ss_vec_push(&building->waits->rows, (struct ss_device_wait){.place = {key->place},
-                                                                    .launcher = {key->launcher},
-                                                                    .call = key->call,
-                                                                    .work = key->work});
+        ss_vec_push(&building->waits->rows, *like);
     }
     return &building->waits->rows.data[id - 1];
 }
@@ -131,15 +209,18 @@ static void add_wait(struct building *building, uint32_t range, uint32_t process
     const struct ss_model *model = building->model;
     const struct ss_model_range *call = &model->ranges.data[range];
     const struct ss_device_work *work = waited_for(building, process, call);
-    struct key key = {.place = ss_code_place_of_call(building->finder, range).name,
-                      .call = model->paths.data[call->path].name,
-                      .work = work != NULL ? work->name : 0};
+    struct ss_device_wait like = {.place = place_of_call(building, range),
+                                  .call = model->paths.data[call->path].name,
+                                  .work = work != NULL ? work->name : 0};
     if (work != NULL && work->launch != 0) {
-        key.launcher = ss_code_place_of_call(building->finder, work->launch - 1).name;
+        like.launcher = place_of_call(building, work->launch - 1);
     }
-    struct ss_device_wait *row = row_of(building, &key);
+    struct ss_device_wait *row = row_of(building, &like);
     uint64_t length_ns = call->end_ns - call->begin_ns;
     bool is_in;
+    if (row->operator_name == 0) { /* of the steps whose operators were recorded */
+        row->operator_name = operator_of_call(building, range);
+    }
     row->count++;
     row->total_ns += length_ns;
     row->max_ns = length_ns > row->max_ns ? length_ns : row->max_ns;
@@ -174,8 +255,14 @@ void ss_device_waits_init(struct ss_device_waits *waits, const struct ss_selecti
                           const struct ss_steady_time *steady)
 {
     const struct ss_model *model = selection->model;
-    struct building building = {.model = model, .works = works, .finder = finder, .waits = waits};
+    struct building building = {.model = model,
+                                .works = works,
+                                .finder = finder,
+                                .waits = waits,
+                                .line_of_stack =
+                                    ss_alloc_zero(model->strings.count + 1, sizeof(char *))};
     *waits = (struct ss_device_waits){0};
+    ss_intern_init(&waits->texts);
     ss_intern_init(&building.keys);
     sort_ends(&building);
     bool *is_wait = ss_waiting_calls(model, works);
@@ -199,18 +286,21 @@ void ss_device_waits_init(struct ss_device_waits *waits, const struct ss_selecti
     }
     ss_free(is_wait);
     ss_free(building.ends);
+    ss_free(building.line_of_stack);
     ss_intern_fini(&building.keys);
 }
 
 void ss_device_waits_fini(struct ss_device_waits *waits)
 {
     ss_vec_fini(&waits->rows);
+    ss_intern_fini(&waits->texts);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
 
 static const struct ss_column columns[SS_DEVICE_WAIT_COLUMNS] = {
     [SS_DEVICE_WAIT_PLACE] = {.key = "waits_at", .comparison = SS_COMPARES_KEY},
+    [SS_DEVICE_WAIT_OPERATOR] = {.key = "operator"},
     [SS_DEVICE_WAIT_CALL] = {.key = "call", .comparison = SS_COMPARES_KEY},
     [SS_DEVICE_WAIT_COUNT] = {.key = "count", .unit = "waits", .comparison = SS_COMPARES_RUN_SUM},
     [SS_DEVICE_WAIT_TOTAL] = {.key = "total_ns",
@@ -251,8 +341,11 @@ static void put_wait(const struct ss_model *model, const struct ss_device_wait *
                      const struct ss_steady_time *steady, struct ss_table *table,
                      struct ss_cell *cells)
 {
-    if (row->place.name != 0) {
+    if (ss_code_place_is_known(row->place)) {
         cells[SS_DEVICE_WAIT_PLACE] = text_of_place(model, row->place, table);
+    }
+    if (row->operator_name != 0) {
+        cells[SS_DEVICE_WAIT_OPERATOR] = ss_cell_text(name_text(model, row->operator_name));
     }
     cells[SS_DEVICE_WAIT_CALL] = ss_cell_text(name_text(model, row->call));
     cells[SS_DEVICE_WAIT_COUNT] = ss_cell_integer((int64_t)row->count);
@@ -273,7 +366,7 @@ static void put_wait(const struct ss_model *model, const struct ss_device_wait *
         cells[SS_DEVICE_WAIT_WORK] = ss_cell_text((struct ss_strview){copy, brief.length});
         ss_strbuf_fini(&brief);
     }
-    if (row->launcher.name != 0) {
+    if (ss_code_place_is_known(row->launcher)) {
         cells[SS_DEVICE_WAIT_LAUNCHER] = text_of_place(model, row->launcher, table);
     }
 }

@@ -162,15 +162,20 @@ static struct ss_strview short_path(struct ss_strview path)
     return path;
 }
 
+static struct ss_code_line code_line(struct ss_intern *texts, struct ss_strview path,
+                                     struct ss_strview function, uint32_t line)
+{
+    path = short_path(path);
+    return (struct ss_code_line){.path = ss_intern_put(texts, path.data, path.length),
+                                 .function = ss_intern_put(texts, function.data, function.length),
+                                 .line = line};
+}
+
 static uint32_t put_line(struct finding *finding, struct ss_strview path,
                          struct ss_strview function, uint32_t line)
 {
     struct ss_launch_lines *out = finding->out;
-    path = short_path(path);
-    struct ss_code_line row = {.path = ss_intern_put(&out->texts, path.data, path.length),
-                               .function =
-                                   ss_intern_put(&out->texts, function.data, function.length),
-                               .line = line};
+    struct ss_code_line row = code_line(&out->texts, path, function, line);
     uint32_t id = ss_intern_put(&finding->keys, (const char *)&row, sizeof row);
     if (id >= out->lines.count) { /* id 0 is the empty key, as row 0 is "none" */
         ss_vec_push(&out->lines, row);
@@ -217,6 +222,31 @@ static uint32_t line_of_stack(struct finding *finding, uint32_t stack)
         *known = 1 + best.line;
     }
     return *known - 1;
+}
+
+struct best_line {
+    struct ss_intern *texts;
+    enum rank rank;
+    struct ss_code_line line;
+};
+
+static bool add_line(void *context, struct ss_strview text)
+{
+    struct best_line *best = context;
+    struct ss_frame_parts parts = ss_frame_parts_of(text);
+    enum rank rank = rank_of(parts.path);
+    if (rank > best->rank) {
+        best->rank = rank;
+        best->line = code_line(best->texts, parts.path, parts.function, parts.line);
+    }
+    return best->rank != OWN_CODE;
+}
+
+struct ss_code_line ss_stack_field_line(const char *stack, struct ss_intern *texts)
+{
+    struct best_line best = {.texts = texts, .rank = NO_PLACE};
+    ss_stack_field_each(stack, add_line, &best);
+    return best.line;
 }
 
 /* --- launches --------------------------------------------------------------------------------- */

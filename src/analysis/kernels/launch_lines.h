@@ -47,4 +47,8 @@ struct ss_frame_parts ss_frame_parts_of(struct ss_strview text);
 void ss_stack_field_each(const char *stack, bool (*add)(void *context, struct ss_strview frame),
                          void *context);
 
+/* The frame of a field `stack` that counts, its texts put into `texts`. Path 0: none has a place.
+ */
+struct ss_code_line ss_stack_field_line(const char *stack, struct ss_intern *texts);
+
 #endif

@@ -151,17 +151,22 @@ static void add_kernel(uint32_t name, const struct ss_model *model, struct ss_se
 static void add_wait(const struct ss_device_wait *wait, const struct ss_model *model,
                      struct ss_sentence *out)
 {
-    if (wait->place.name != 0) {
+    if (ss_code_place_is_known(wait->place)) {
         add_place(wait->place, model, out);
         ss_sentence_add(out, " ");
     }
     ss_sentence_add(out, "waits in ");
+    if (wait->operator_name != 0) { /* aten::item, by cudaStreamSynchronize */
+        ss_sentence_add_name(
+            out, ss_intern_get(&model->strings, model->names.data[wait->operator_name].text));
+        ss_sentence_add(out, ", by ");
+    }
     ss_sentence_add_name(out, ss_intern_get(&model->strings, model->names.data[wait->call].text));
     if (wait->work != 0) {
         ss_sentence_add(out, " for ");
         add_kernel(wait->work, model, out);
     }
-    if (wait->work != 0 && wait->launcher.name != 0) {
+    if (wait->work != 0 && ss_code_place_is_known(wait->launcher)) {
         ss_sentence_add(out, ", launched at ");
         add_place(wait->launcher, model, out);
     }

@@ -45,7 +45,8 @@ struct shaped_phase {
 struct shaped_call {
     const char *name;
     uint64_t begin_us, end_us;
-    uint32_t each; /* it is in one of so many steps; 0: in each */
+    uint32_t each;     /* it is in one of so many steps; 0: in each */
+    const char *stack; /* its frames of Python, as the field has them */
 };
 
 /* Its name says whether it is a kernel or a copy. */
@@ -107,6 +108,16 @@ static inline void shape_put_host(struct timed *timed, const struct device_shape
     }
 }
 
+/* Adds the field to the range that was added last. */
+static inline void shape_put_field(struct ss_model *model, uint32_t field, const char *text)
+{
+    model->payloads.data[model->payloads.count - 1].first_field = (uint32_t)model->fields.count;
+    ss_vec_push(&model->fields, (struct ss_model_field){.field = field,
+                                                        .type = SS_VALUE_TEXT,
+                                                        .text = build_text(model, text)});
+    ss_vec_push_zero(&model->fields);
+}
+
 static inline void shape_put_calls(struct timed *timed, const struct device_shape *shape,
                                    int64_t step)
 {
@@ -122,6 +133,9 @@ static inline void shape_put_calls(struct timed *timed, const struct device_shap
             timed_call(timed, call->name, ss_device_call_type(ss_strview_of(call->name)),
                        at_ns + call->begin_us * SHAPE_US, at_ns + call->end_us * SHAPE_US,
                        step * CORRELATIONS + (int64_t)i + 1);
+            if (call->stack != NULL) {
+                shape_put_field(&timed->model, SS_EVENT_FIELD_stack, call->stack);
+            }
         }
     }
 }
@@ -138,16 +152,6 @@ static inline void shape_put_short_kernels(struct timed *timed, const struct dev
     }
 }
 
-/* Adds the field to the range that was added last. */
-static inline void shape_put_module(struct ss_model *model, const char *module)
-{
-    model->payloads.data[model->payloads.count - 1].first_field = (uint32_t)model->fields.count;
-    ss_vec_push(&model->fields, (struct ss_model_field){.field = SS_EVENT_FIELD_module,
-                                                        .type = SS_VALUE_TEXT,
-                                                        .text = build_text(model, module)});
-    ss_vec_push_zero(&model->fields);
-}
-
 static inline void shape_put_work(struct timed *timed, const struct shaped_work *work,
                                   uint32_t stream, uint64_t at_ns, int64_t correlation)
 {
@@ -158,7 +162,7 @@ static inline void shape_put_work(struct timed *timed, const struct shaped_work 
     } else {
         timed_kernel(timed, stream, work->name, begin_ns, end_ns, correlation);
         if (work->module != NULL) {
-            shape_put_module(&timed->model, work->module);
+            shape_put_field(&timed->model, SS_EVENT_FIELD_module, work->module);
         }
     }
 }

@@ -303,6 +303,29 @@ static void table_wait(void **state)
     device_end(&made);
 }
 
+/* Of the frames of the call that waits, and of the launch, the innermost of the program's own code.
+ */
+static void waits_have_the_line_of_their_call(void **state)
+{
+    (void)state;
+    struct device_made made;
+    struct built_tables built;
+    struct device_shape shape = device_clean;
+    shape.calls[0].stack =
+        "[\"torch/nn/linear.py(5): forward\", \"/home/u/model.py(31): forward\"]";
+    shape.calls[1] = (struct shaped_call){"cudaStreamSynchronize", 200, 9910, 0,
+                                          "[\"/home/u/train.py(88): main\"]"};
+    device_make(&made, &shape);
+    build_tables(&built, "wait", NULL, &made.timed.selection, &made.timed.training);
+    assert_int_equal(built.tables[0].row_count, 1);
+    check_cells(&built.tables[0], 0,
+                "waits_at=/home/u/train.py:88 main; operator=-; call=cudaStreamSynchronize; "
+                "count=20; total_ns=194200000; avg_ns=9710000; max_ns=9710000; step_count=1; "
+                "step_ns=9710000; waits_for=gemm; launched_at=/home/u/model.py:31 forward");
+    fini_tables(&built);
+    device_end(&made);
+}
+
 /* Each step takes 1000 bytes and gives them back. */
 static void table_device_memory(void **state)
 {
@@ -387,25 +410,16 @@ static void table_gpu_memory_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_kernel),
-        cmocka_unit_test(kernels_of_steps_in_full),
-        cmocka_unit_test(table_memcpy),
-        cmocka_unit_test(table_gpu_work),
-        cmocka_unit_test(table_api),
-        cmocka_unit_test(table_kernel_line),
-        cmocka_unit_test(table_op_own),
-        cmocka_unit_test(table_op_key_averages),
-        cmocka_unit_test(table_module),
-        cmocka_unit_test(table_step),
-        cmocka_unit_test(table_phase),
-        cmocka_unit_test(table_device_step),
-        cmocka_unit_test(table_stream),
-        cmocka_unit_test(table_gpu),
-        cmocka_unit_test(table_wait),
-        cmocka_unit_test(table_device_memory),
-        cmocka_unit_test(table_memset),
-        cmocka_unit_test(table_gpu_memory),
-        cmocka_unit_test(table_gpu_memory_size),
+        cmocka_unit_test(table_kernel),        cmocka_unit_test(kernels_of_steps_in_full),
+        cmocka_unit_test(table_memcpy),        cmocka_unit_test(table_gpu_work),
+        cmocka_unit_test(table_api),           cmocka_unit_test(table_kernel_line),
+        cmocka_unit_test(table_op_own),        cmocka_unit_test(table_op_key_averages),
+        cmocka_unit_test(table_module),        cmocka_unit_test(table_step),
+        cmocka_unit_test(table_phase),         cmocka_unit_test(table_device_step),
+        cmocka_unit_test(table_stream),        cmocka_unit_test(table_gpu),
+        cmocka_unit_test(table_wait),          cmocka_unit_test(waits_have_the_line_of_their_call),
+        cmocka_unit_test(table_device_memory), cmocka_unit_test(table_memset),
+        cmocka_unit_test(table_gpu_memory),    cmocka_unit_test(table_gpu_memory_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
