@@ -30,6 +30,9 @@ extern const stepscope_runtime *ss_runtime;
 extern const uint32_t *ss_gate;
 extern const uint32_t *ss_own_gate; /* of stepscope alone: for what no other tool takes */
 
+/* A function that the runtime's library exports beside its table; NULL: there is none. */
+void *ss_runtime_function(const char *name);
+
 /* nvtx.c: the runtime itself where no other tool collects. */
 const stepscope_runtime *ss_nvtx_in_front_of(const stepscope_runtime *runtime);
 
@@ -112,6 +115,13 @@ PyObject *ss_python_retarget(PyObject *module, PyObject *args);
 PyObject *ss_python_spawn(PyObject *module, PyObject *args);
 PyObject *ss_python_signal(PyObject *module, PyObject *args);
 PyObject *ss_python_let_read(PyObject *module, PyObject *number);
+
+/* --- devices.c: methods of the module --- */
+
+PyObject *ss_python_follow_devices(PyObject *module, PyObject *args);
+PyObject *ss_python_end_devices(PyObject *module, PyObject *none);
+PyObject *ss_python_await_recording(PyObject *module, PyObject *begins);
+PyObject *ss_python_requested_devices(PyObject *module, PyObject *none);
 
 /* --- schedule.c: methods of the module --- */
 

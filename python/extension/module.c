@@ -162,6 +162,11 @@ static void find_runtime(void)
     }
 }
 
+void *ss_runtime_function(const char *name)
+{
+    return ss_runtime != &no_runtime ? dlsym(runtime_library, name) : NULL;
+}
+
 /* --- PyTorch --- */
 
 /* A recording hooks torch through preload.so or, in a process without it or one that records
@@ -169,9 +174,7 @@ static void find_runtime(void)
 static void follow_torch(void)
 {
     void (*listen)(void) = NULL;
-    if (ss_runtime != &no_runtime) {
-        *(void **)&listen = dlsym(runtime_library, "stepscope_python_listen");
-    }
+    *(void **)&listen = ss_runtime_function("stepscope_python_listen");
     if (listen != NULL) {
         listen();
     }
@@ -186,9 +189,7 @@ static PyObject *follow_torch_by(PyObject *module, PyObject *settings)
     if (bytes == NULL) {
         return NULL;
     }
-    if (ss_runtime != &no_runtime) {
-        *(void **)&follow = dlsym(runtime_library, "stepscope_torch_follow");
-    }
+    *(void **)&follow = ss_runtime_function("stepscope_torch_follow");
     if (follow != NULL) {
         follow(PyBytes_AsString(bytes));
     }
@@ -523,6 +524,10 @@ static PyMethodDef methods[] = {
     {"_schedule_action", ss_python_schedule_action, METH_VARARGS, NULL},
     {"_follow", ss_python_follow, METH_O, NULL},
     {"_follow_torch", follow_torch_by, METH_O, NULL},
+    {"_follow_devices", ss_python_follow_devices, METH_VARARGS, NULL},
+    {"_await_recording", ss_python_await_recording, METH_O, NULL},
+    {"_requested_devices", ss_python_requested_devices, METH_NOARGS, NULL},
+    {"_end_devices", ss_python_end_devices, METH_NOARGS, NULL},
     {"_sealed", ss_python_sealed, METH_VARARGS, NULL},
     {"_flush", ss_python_flush, METH_O, NULL},
     {"_wrap", FAST(wrap), METH_FASTCALL, NULL},

@@ -29,8 +29,8 @@ except ImportError as error:
                            push, step)
 
 __all__ = ["ProfileRegistry", "Profiler", "ProfilerWrapper", "__version__", "annotate", "begin",
-           "counter", "cyclic_schedule", "enabled", "end", "epoch", "flow", "lines", "mark", "phase",
-           "pop", "profile", "profile_functions", "program", "push", "schedule", "step"]
+           "counter", "cyclic_schedule", "enable_attach", "enabled", "end", "epoch", "flow", "lines",
+           "mark", "phase", "pop", "profile", "profile_functions", "program", "push", "schedule", "step"]
 
 profile = annotate
 _KINDS = {"gauge": 0, "delta": 1, "cumulative": 2}
@@ -81,7 +81,7 @@ _TRACING = "_tracing" if hasattr(_stepscope, "_trace_lines") else "_without"
 _LATER = {"schedule": "_schedule", "cyclic_schedule": "_schedule", "Action": "_schedule",
           "profile_functions": _TRACING, "lines": _TRACING, "FunctionTracing": _TRACING,
           "LineTiming": _TRACING, "Profiler": "_profiler", "ProfilerWrapper": "_tools",
-          "ProfileRegistry": "_tools", "Window": "_record_tool",
+          "ProfileRegistry": "_tools", "Window": "_record_tool", "enable_attach": "_attach",
           # `open` is in no __all__: it would replace Python's own
           "open": "_reader", "Run": "_reader", "Report": "_reader", "Table": "_reader",
           "Finding": "_reader"}
@@ -138,3 +138,13 @@ def program():
         raise FileNotFoundError("no stepscope program beside this Python package or on PATH; "
                                 "run: pip install --force-reinstall stepscope")
     return found
+
+
+def _permit_by_variable():
+    import os
+    if os.environ.get("STEPSCOPE_ATTACH", "0") not in ("", "0"):
+        from ._attach import enable_attach
+        enable_attach()
+
+
+_permit_by_variable()

@@ -88,6 +88,12 @@ def _operators(name, value):
     return value
 
 
+def _gpu(name, value):
+    if value not in ("light", "default", "full", "off"):
+        raise ValueError(f'{name} takes "light", "default", "full" or "off", not {value!r}')
+    return value
+
+
 def _depth(name, value):
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} takes a number, or -1 for no modules, not {value!r}")
@@ -121,4 +127,4 @@ _OF_TORCH_PROFILER = {"shapes", "memory", "flops", "stacks"}
 _READ = {"schedule": _schedule, "on_trace_ready": _handlers, "output_path": _path,
          "trace_file": _path, "num_traces_to_keep": _keep, "overwrite": _flag, "rate": _rate,
          "json": _json, "torch": _flag, "operators": _operators, "module_depth": _depth,
-         "step_optimizer": _class_name, "torch_profiler": _torch_profiler}
+         "step_optimizer": _class_name, "gpu": _gpu, "torch_profiler": _torch_profiler}

@@ -47,6 +47,8 @@ class Profiler(metaclass=Singleton):
     module_depth: depth down to which modules of PyTorch are recorded (default 2; 0: the model; -1:
         none).
     step_optimizer: with several optimizers, the class of the one whose updates end the steps.
+    gpu: of CUDA devices: "default" (kernels, copies and calls of the runtime, each launch with its
+        line of Python), "light", "full" or "off"; as `stepscope record --gpu`.
     torch_profiler: torch.profiler runs in the windows, or in steps 5 to 8 without a schedule: True,
         or any of "shapes,memory,flops,stacks". It takes effect in the first recording of a process.
 
@@ -61,7 +63,7 @@ class Profiler(metaclass=Singleton):
     def __init__(self, schedule=None, on_trace_ready=None, *, output_path=None, trace_file=None,
                  num_traces_to_keep=None, overwrite=None, rate=None, json=None, torch=None,
                  operators=None, module_depth=None, step_optimizer=None,
-                 torch_profiler=None):
+                 gpu=None, torch_profiler=None):
         self._options = {}
         self._output_path = pathlib.Path(self._default_output)
         self._state = State.DISABLED
@@ -79,7 +81,8 @@ class Profiler(metaclass=Singleton):
                         trace_file=trace_file, num_traces_to_keep=num_traces_to_keep,
                         overwrite=overwrite, rate=rate, json=json, torch=torch,
                         operators=operators, module_depth=module_depth,
-                        step_optimizer=step_optimizer, torch_profiler=torch_profiler)
+                        step_optimizer=step_optimizer, gpu=gpu,
+                        torch_profiler=torch_profiler)
 
     def _configure(self, schedule=None, on_trace_ready=None, **options):
         from ._options import read_options

@@ -16,7 +16,7 @@ _EVERYTHING = "active=1000000000"  # a single window, which ends with the record
 NO_SCHEDULE = ""
 _WINDOW_NAME = "ep{epoch}-ba{batch}-rank{rank}"  # Composer's names
 _NEED_OWN = ("rate", "trace_file", "num_traces_to_keep", "overwrite", "json", "torch",
-             "operators", "module_depth", "step_optimizer", "torch_profiler")
+             "operators", "module_depth", "step_optimizer", "torch_profiler", "gpu")
 
 
 class Window(os.PathLike):
@@ -158,6 +158,8 @@ class RecordTool(ProfilerWrapper):
         self._handlers = _Handlers(handlers) if handlers else None
         if self._follows:
             _stepscope._follow(str(schedule))
+        if self._recorder is not None and self._gpu() != "off":
+            _stepscope._follow_devices(self._gpu(), False)
         if hasattr(_stepscope, "_notice_recording"):
             _stepscope._notice_recording()
 
@@ -192,6 +194,9 @@ class RecordTool(ProfilerWrapper):
         """What torch.profiler adds; None: it does not run."""
         return self._options.get("torch_profiler") if self._options.get("torch", True) else None
 
+    def _gpu(self):
+        return self._options.get("gpu", "default")
+
     def _arguments(self):
         """The arguments of the recorder."""
         options = self._options
@@ -211,6 +216,7 @@ class RecordTool(ProfilerWrapper):
         if self._profiled() is not None:
             what = self._profiled().replace("+", ",")
             arguments.append("--torch-profiler" + (f"={what}" if what else ""))
+        arguments += ["--gpu", self._gpu()]
         if "rate" in options:
             arguments += ["-r", repr(options["rate"])]
         if has_windows and options.get("num_traces_to_keep", -1) > 0:
@@ -256,6 +262,7 @@ class RecordTool(ProfilerWrapper):
         whole = None
         if self._recorder is not None:
             recorder, self._recorder = self._recorder, None
+            _stepscope._end_devices()
             if self._end(recorder) and self._path is not None and os.path.exists(self._path):
                 self.last_path = self._path
                 whole = Window(self._path, 0, None, None, False, False)

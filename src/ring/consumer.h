@@ -93,11 +93,14 @@ struct ss_ring_request {
     uint32_t slots_log2; /* 0: the default */
     int32_t recorder_pid;
     uint64_t room_bytes; /* free on the file system of the ring file; 0: unknown */
+    uint32_t device_level;
     uint64_t now_ns;
 };
 void ss_ring_consumer_start(struct ss_ring_consumer *consumer,
                             const struct ss_ring_request *request);
 void ss_ring_consumer_heartbeat(struct ss_ring_consumer *consumer, uint64_t now_ns);
+/* Asks the program to end what it collects of devices. false: it does not, or has ended it. */
+bool ss_ring_consumer_is_ending(struct ss_ring_consumer *consumer);
 void ss_ring_consumer_stop(struct ss_ring_consumer *consumer); /* closes the gate */
 
 /* Refreshes the lanes: adds new rings, and reads state and owner of all. */

@@ -83,6 +83,15 @@ enum {
     SS_RING_GATE_RECORDING = 256 /* add this for the next recording */
 };
 
+/* In the order of the levels of `record --gpu`. */
+enum ss_ring_devices {
+    SS_RING_DEVICES_UNSAID, /* as by default */
+    SS_RING_DEVICES_OFF,
+    SS_RING_DEVICES_LIGHT,
+    SS_RING_DEVICES_DEFAULT,
+    SS_RING_DEVICES_FULL
+};
+
 enum ss_ring_mode {
     SS_RING_DROP_NEWEST, /* a full ring drops the new record and counts it */
     SS_RING_OVERWRITE    /* a full ring overwrites the oldest record (flight recorder) */
@@ -143,6 +152,8 @@ struct ss_ring_header {
     _Atomic uint32_t heartbeat_timeout_ms; /* heartbeat timeout; 0: the default */
     _Atomic uint32_t flush_done;           /* flush requests for which all data is written */
     _Atomic uint64_t room_bytes;           /* free on its file system, about; 0: unknown */
+    _Atomic uint32_t is_ending;            /* the recording is about to end; see arms_devices */
+    _Atomic uint32_t device_level;         /* what is recorded of devices: enum ss_ring_devices */
     _Atomic uint32_t confined; /* the program has set a seccomp filter: see annot/process.c */
 
     /* Written by the program, rarely. */
@@ -153,6 +164,9 @@ struct ss_ring_header {
     _Atomic uint32_t orphaned;   /* how often the program closed the gate itself */
     /* Only in the recorder's page: processes without a ring file, which record nothing. */
     _Atomic uint32_t unbuffered_processes;
+    /* It has its own devices recorded (inject/cupti/arming.h): 1: and ends that itself, before the
+     * recording; 2: and ends that when `is_ending` is set. 0: no, or no more. */
+    _Atomic uint32_t arms_devices;
 
     /* Written by the program: state of the whole process. Read by the sampler. */
     alignas(SS_RING_LINE_BYTES) _Atomic int64_t step; /* -1: none */

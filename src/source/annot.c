@@ -243,6 +243,11 @@ void ss_annot_flushed(struct ss_annot *annot, uint32_t number)
     atomic_store_explicit(&annot->ring.header->flush_done, number, memory_order_release);
 }
 
+bool ss_annot_is_ending(struct ss_annot *annot)
+{
+    return ss_ring_consumer_is_ending(&annot->ring);
+}
+
 void ss_annot_stop(struct ss_annot *annot)
 {
     ss_ring_consumer_stop(&annot->ring);

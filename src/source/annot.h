@@ -139,6 +139,8 @@ void ss_annot_post_demand(struct ss_annot *annot, uint32_t slot, uint32_t number
                           int64_t last);
 /* Requests that the runtime in the process makes no more system calls. */
 void ss_annot_confine(struct ss_annot *annot);
+/* The recording is about to end. Whether the program still ends what it collects of devices. */
+bool ss_annot_is_ending(struct ss_annot *annot);
 void ss_annot_stop(struct ss_annot *annot); /* closes the gate */
 /* True when the program waits for a flush; `number` goes to ss_annot_flushed when it is done. */
 bool ss_annot_wants_flush(const struct ss_annot *annot, uint32_t *number);

@@ -105,6 +105,19 @@ def test_lines_of_the_program(record, source_dir):
     assert any("gemm" in name for name in heaviest) and any("update" in name for name in heaviest)
 
 
+def test_waits_have_lines(record, source_dir):
+    """Each wait belongs to the line of its call, and to the kernel that it waits for, with that one's."""
+    program = source_dir / "tests/workloads/cuda_lines.py"
+    recording = record(sys.executable, program, 10, 40)
+    number = 1 + program.read_text().splitlines().index("    cuda.cudaDeviceSynchronize()")
+    rows = [row for row in recording.rows("wait") if row["call"] == "cudaDeviceSynchronize"]
+    assert sum(row["count"] for row in rows) == 10
+    assert all(row["waits_at"].endswith(f"cuda_lines.py:{number} <module>") for row in rows)
+    waited = rows[0]  # on a busy machine a kernel may have ended before its wait
+    assert "update" in waited["waits_for"] and waited["launched_at"].endswith(" launch")
+    assert recording.notes["gpu-launches"] == recording.notes["gpu-kernels"] == 30
+
+
 def test_waits_are_recorded(record):
     """The wait of each call of cudaDeviceSynchronize, on a track of the device, and in the call."""
     recording = record(4, 6)

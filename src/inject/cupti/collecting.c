@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject/cupti/collecting.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "annot/define.h"
@@ -34,13 +35,29 @@ bool ss_collecting_has_come_to(const struct ss_collecting *collecting, unsigned 
            atomic_load_explicit(&collecting->action, memory_order_relaxed) >= action;
 }
 
+static char own_settings[64]; /* changed while nothing is claimed */
+
+void ss_collecting_request(const char *settings)
+{
+    snprintf(own_settings, sizeof own_settings, "%s", settings);
+}
+
 bool ss_collecting_claim(struct ss_collecting *collecting)
 {
-    collecting->settings = ss_cupti_settings_parse(ss_env_get(SS_ENV_STEPSCOPE_GPU));
+    const char *settings =
+        own_settings[0] != '\0' ? own_settings : ss_env_get(SS_ENV_STEPSCOPE_GPU);
+    collecting->settings = ss_cupti_settings_parse(settings);
     return collecting->settings.level != SS_CUPTI_OFF && ss_process_is_set_up() &&
+           ss_collecting_is_recorded() &&
            atomic_exchange(&collecting->started, ss_process_pid()) != ss_process_pid() &&
-           atomic_load_explicit(&collecting->owner, memory_order_relaxed) == 0 &&
-           ss_collecting_is_recorded();
+           atomic_load_explicit(&collecting->owner, memory_order_relaxed) == 0;
+}
+
+void ss_collecting_release(struct ss_collecting *collecting)
+{
+    ss_training_observe_windows(NULL);
+    atomic_store_explicit(&collecting->owner, 0, memory_order_release);
+    atomic_store(&collecting->started, 0);
 }
 
 static bool follows_schedule(void)

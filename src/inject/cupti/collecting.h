@@ -25,6 +25,11 @@ struct ss_collecting {
 
 /* Reads the settings. false: nothing is to be collected, or the process collects already. */
 bool ss_collecting_claim(struct ss_collecting *collecting);
+/* What the program itself asks for, in the syntax of STEPSCOPE_GPU, in place of that variable; "":
+ * the variable counts. */
+void ss_collecting_request(const char *settings);
+/* The collector has ended; the process may claim it again. */
+void ss_collecting_release(struct ss_collecting *collecting);
 /* The collector is ready. `on_window`: calls ss_collecting_enter_window. */
 void ss_collecting_begin(struct ss_collecting *collecting, void (*on_window)(unsigned action));
 /* false: of another process. */

@@ -34,6 +34,7 @@ enum {
     MOST_IDLE_MS =
         3000, /* how long the end of the program waits for a writer that writes nothing */
     MOST_SAMPLING_MS = 1000, /* the same for a sampler that stops */
+    MOST_KERNEL_MS = 2000,   /* how long the end of a recording waits for running kernels */
     TEXT_BYTES = 512
 };
 
@@ -47,7 +48,10 @@ static struct {
     bool has_yielded;
     _Atomic bool is_on; /* kinds and callbacks are enabled */
     uint32_t yields;
+    pid_t yields_of; /* a forked child has none of its parent's */
+    bool is_late;    /* CUDA was initialised before */
     bool has_failed;
+    bool is_leaving;           /* the recording ends; until it is armed again */
     _Atomic bool is_measuring; /* hardware counters, of a step */
 } collector = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -231,6 +235,10 @@ static void turn_on(void)
     ss_launches_stand_for_calls(has_callbacks &&
                                 (collector.collecting.settings.level < SS_CUPTI_DEFAULT ||
                                  collector.cupti.ActivityEnableRuntimeApi != NULL));
+    if (collector.is_late) {
+        ss_cupti_describe_entities(&collector.cupti);
+        collector.is_late = false;
+    }
     if (ss_cupti_counters_are_of_kernels()) {
         ss_cupti_enable_entities(&collector.cupti);
     } else if (!ss_cupti_enable_kinds(&collector.cupti, collector.collecting.settings.level,
@@ -261,6 +269,7 @@ static void turn_off(void)
 static bool is_wanted(void)
 {
     return ss_collecting_is_recorded() && collector.yields == 0 && !collector.has_failed &&
+           !collector.is_leaving &&
            !atomic_load_explicit(&collector.is_measuring, memory_order_relaxed) &&
            ss_collecting_has_come_to(&collector.collecting, SS_SCHEDULE_WARMUP);
 }
@@ -334,14 +343,24 @@ static bool is_beside(void)
            (ss_cupti_tee_is_connected() || ss_cupti_tee_connect());
 }
 
+/* With the lock. */
+static void forget_yields_of_parent(void)
+{
+    if (collector.yields_of != ss_process_pid()) {
+        collector.yields_of = ss_process_pid();
+        collector.yields = 0;
+    }
+}
+
 void ss_cupti_yield(const char *to)
 {
-    if (!is_owner() || is_beside()) {
+    if (is_owner() && is_beside()) {
         return;
     }
     pthread_mutex_lock(&collector.lock);
+    forget_yields_of_parent();
     collector.yields++;
-    if (collector.yields == 1 && collector.is_registered) {
+    if (collector.yields == 1 && is_owner() && collector.is_registered) {
         if (collector.is_on) {
             turn_off();
         }
@@ -362,13 +381,16 @@ void ss_cupti_yield(const char *to)
 
 void ss_cupti_resume(void)
 {
-    if (!is_owner() || ss_cupti_tee_is_connected()) {
+    if (is_owner() && ss_cupti_tee_is_connected()) {
         return;
     }
     pthread_mutex_lock(&collector.lock);
+    forget_yields_of_parent();
     collector.yields -= collector.yields > 0;
     pthread_mutex_unlock(&collector.lock);
-    update();
+    if (is_owner()) {
+        update();
+    }
 }
 
 /* --- counters of devices over time ------------------------------------------------------------ */
@@ -411,30 +433,43 @@ static void on_exit_of_program(void)
     ss_cupti_writer_end(MOST_IDLE_MS);
 }
 
-static void start(void)
+static void end_with_program(void)
+{
+    static bool is_known; /* children inherit it, too */
+    if (!is_known) {
+        is_known = true;
+        atexit(on_exit_of_program);
+    }
+}
+
+/* false: nothing of it is running. */
+static bool start(void)
 {
     char problem[TEXT_BYTES];
     collector.user = ss_process_pid();
     if (!ss_cupti_writer_is_free(problem, sizeof problem) ||
         !ss_cupti_load(&collector.cupti, problem, sizeof problem)) {
         ss_collecting_set_fact(ss_fact_gpu_problem, problem);
-        return;
+        return false;
     }
     ss_cupti_tee_init(&collector.cupti, restore_kind);
     ss_cupti_pool_init(collector.cupti.version >= NONE_TAKEN_FROM,
                        collector.collecting.settings.buffers);
-    ss_launches_init(&collector.cupti, collector.collecting.settings.level >= SS_CUPTI_FULL);
+    enum ss_cupti_level level = collector.collecting.settings.level;
+    ss_launches_init(&collector.cupti, level >= SS_CUPTI_DEFAULT, level >= SS_CUPTI_FULL);
     struct ss_cupti_writer_hooks hooks = {.is_on = update, .describe = describe};
     if (!ss_cupti_writer_start(
             ss_cupti_interface(&collector.cupti, collector.collecting.settings.level),
             collector.cupti.version, &hooks, problem, sizeof problem)) {
         ss_collecting_set_fact(ss_fact_gpu_problem, problem);
-        return;
+        return false;
     }
     ss_collecting_begin(&collector.collecting, on_window);
-    atexit(on_exit_of_program);
+    end_with_program();
     pthread_mutex_lock(&collector.lock);
-    bool is_taken = take_cupti();
+    forget_yields_of_parent();
+    collector.has_yielded = collector.yields > 0;
+    bool is_taken = collector.yields == 0 && take_cupti();
     pthread_mutex_unlock(&collector.lock);
     if (is_taken) {
         static const struct ss_cupti_counters_hooks counters = {may_measure, measures};
@@ -442,9 +477,75 @@ static void start(void)
         ss_cupti_counters_enable(&collector.cupti, collector.subscriber);
         is_beside();
         update();
-        describe();
     }
+    describe();
     start_sampling();
+    return true;
+}
+
+/* --- a program that records itself ------------------------------------------------------------ */
+
+void ss_cupti_arm(void)
+{
+    if (ss_collecting_claim(&collector.collecting)) {
+        collector.is_late = true;
+        collector.has_failed = collector.has_yielded = collector.is_leaving = false;
+        if (!start()) {
+            ss_collecting_release(&collector.collecting);
+        }
+    }
+}
+
+/* Their records come without their times if they are demanded before. */
+static void wait_for_kernels(void)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (int i = 0; i < MOST_KERNEL_MS; i++) {
+        if (i % 4 == 0) {
+            collector.cupti.ActivityFlushAll(0);
+            ss_cupti_pool_wake();
+        }
+        nanosleep(&pause, NULL);
+        if (!ss_launches_wait() && ss_cupti_writer_outstanding() == 0) {
+            return;
+        }
+    }
+}
+
+static void leave_cupti(void)
+{
+    pthread_mutex_lock(&collector.lock);
+    collector.is_leaving = true;
+    if (collector.is_on) {
+        turn_off();
+    }
+    ss_cupti_writer_switch(false);
+    if (collector.is_registered) {
+        collector.cupti.ActivityFlushAll(SS_CUPTI_FLUSH_FORCED);
+    }
+    if (collector.subscriber != NULL) {
+        collector.cupti.Unsubscribe(collector.subscriber);
+    }
+    collector.subscriber = NULL;
+    collector.is_registered = false;
+    pthread_mutex_unlock(&collector.lock);
+}
+
+void ss_cupti_disarm(void)
+{
+    if (!is_owner()) {
+        return;
+    }
+    if (atomic_load(&collector.is_on)) {
+        wait_for_kernels();
+    }
+    leave_cupti();
+    ss_cupti_writer_end(MOST_IDLE_MS);
+    if (ss_cupti_writer_close()) {
+        ss_cupti_pool_fini();
+        ss_launches_release();
+        ss_collecting_release(&collector.collecting);
+    }
 }
 
 /* The driver of CUDA calls it during cuInit. */
@@ -458,6 +559,7 @@ int InitializeInjection(void)
         return first();
     }
     if (ss_collecting_claim(&collector.collecting)) {
+        collector.has_failed = collector.has_yielded = collector.is_leaving = false;
         start();
     }
     return 1;

@@ -17,4 +17,10 @@
 void ss_cupti_yield(const char *to);
 void ss_cupti_resume(void);
 
+/* For arming.h. Collects from now on, beside contexts that CUDA may have already. */
+void ss_cupti_arm(void);
+/* Waits up to some seconds for the kernels that were launched, writes what is there, and gives back
+ * all that the collector has of CUPTI, of memory and of threads. */
+void ss_cupti_disarm(void);
+
 #endif

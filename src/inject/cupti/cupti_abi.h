@@ -128,6 +128,7 @@ typedef void ss_cupti_callback(void *user, int domain, uint32_t function, const 
     X(ActivitySetAttribute, int attribute, size_t *size, void *value)
 /* Those that some versions, or other implementations, lack. */
 #define SS_CUPTI_OPTIONAL_FUNCTIONS(X)                                                             \
+    X(ActivityEnableAndDump, int kind)                                                             \
     X(ActivityFlushPeriod, uint32_t ms)                                                            \
     X(ActivityRegisterTimestampCallback, ss_cupti_timestamp *timestamp)                            \
     X(ActivityEnableRuntimeApi, uint32_t function, uint8_t enable)                                 \

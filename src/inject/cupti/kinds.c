@@ -124,7 +124,7 @@ static void leave_out_launches(const struct ss_cupti *cupti, enum ss_cupti_level
 {
     for (uint32_t function = 1; function < MOST_FUNCTIONS; function++) {
         if (level >= SS_CUPTI_DEFAULT && cupti->ActivityEnableRuntimeApi != NULL &&
-            ss_launches_is_launch(SS_CUPTI_DOMAIN_RUNTIME, function) &&
+            ss_launches_observes(SS_CUPTI_DOMAIN_RUNTIME, function) &&
             !ss_cupti_tee_wants_function(SS_CUPTI_DOMAIN_RUNTIME, function)) {
             cupti->ActivityEnableRuntimeApi(function, 0);
         }
@@ -153,6 +153,14 @@ bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level lev
         leave_out_launches(cupti, level);
     }
     return is_ok;
+}
+
+void ss_cupti_describe_entities(const struct ss_cupti *cupti)
+{
+    if (cupti->ActivityEnableAndDump != NULL) {
+        cupti->ActivityEnableAndDump(SS_CUPTI_DEVICE);
+        cupti->ActivityEnableAndDump(SS_CUPTI_CONTEXT);
+    }
 }
 
 void ss_cupti_enable_entities(const struct ss_cupti *cupti)

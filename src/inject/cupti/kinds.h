@@ -23,6 +23,8 @@ const char *ss_cupti_level_name(enum ss_cupti_level level);
  * records beside. false: a kind that matters could not be enabled, `problem` says why. */
 bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level,
                            bool observes_launches, char *problem, size_t size);
+/* CUDA was initialised before the collector: has its devices and contexts described. */
+void ss_cupti_describe_entities(const struct ss_cupti *cupti);
 /* Only what describes devices and contexts. */
 void ss_cupti_enable_entities(const struct ss_cupti *cupti);
 /* Whether this level collects the kind, and of calls the function: beside another client there are

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "annot/thread.h"
 #include "inject/cupti/pool.h"
@@ -87,7 +88,7 @@ void ss_launcher_put(struct ss_launcher *launcher, const struct ss_launch *launc
     uint32_t head = atomic_load_explicit(&launcher->head, memory_order_relaxed);
     /* Pairs with the release of drain_launcher. */
     uint32_t waiting = head - atomic_load_explicit(&launcher->tail, memory_order_acquire);
-    launcher->last = launch->correlation;
+    launcher->last = launch->is_wait ? launcher->last : launch->correlation;
     if (launch->is_kernel && launch->outer == 0) {
         launcher->kernels++;
         launcher->last_kernel = launch->correlation;
@@ -151,6 +152,32 @@ uint32_t ss_launches_drain(void (*visit)(void *context, const struct ss_launch *
         }
     }
     return count;
+}
+
+/* Pairs with the release of drain_launcher, after what it passed on. */
+bool ss_launches_wait(void)
+{
+    for (struct ss_launcher *at = atomic_load_explicit(&launchers, memory_order_acquire);
+         at != NULL; at = at->next) {
+        if (atomic_load_explicit(&at->tail, memory_order_acquire) !=
+            atomic_load_explicit(&at->head, memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A thread that is just leaving its callback may still fill its queue: the pages stay mapped. */
+void ss_launches_release(void)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    for (struct ss_launcher *at = atomic_load_explicit(&launchers, memory_order_acquire);
+         at != NULL; at = at->next) {
+        uintptr_t begin = ((uintptr_t)at->queue + page - 1) / page * page;
+        uintptr_t end = (uintptr_t)(at->queue + SS_LAUNCH_QUEUE) / page * page;
+        madvise((void *)begin, end - begin, MADV_DONTNEED);
+    }
+    atomic_store_explicit(&lost, 0, memory_order_relaxed);
 }
 
 uint32_t ss_launches_last(void)

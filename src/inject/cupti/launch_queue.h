@@ -24,7 +24,7 @@ struct ss_launch {
     uint32_t function;
     uint8_t domain;   /* of the interface: SS_CUPTI_DOMAIN_…, SS_ROCM_… */
     bool is_captured; /* it made a node of a graph instead */
-    bool is_kernel;
+    bool is_kernel, is_wait;
     uint32_t outer; /* of a driver's call within a runtime's call: the latter's correlation */
 };
 
@@ -58,7 +58,11 @@ void ss_launches_lose(void);
 /* The writer: passes the waiting launches of all threads. Returns their number. */
 uint32_t ss_launches_drain(void (*visit)(void *context, const struct ss_launch *launch),
                            void *context);
+/* Whether launches wait for the writer. Any thread. */
+bool ss_launches_wait(void);
 uint64_t ss_launches_lost(void);
+/* After the writer has ended: gives the memory of the queues back to the kernel; counts from 0. */
+void ss_launches_release(void);
 /* The correlation of this thread's last call that launched; 0: unknown, or the callbacks are off.
  */
 uint32_t ss_launches_last(void);

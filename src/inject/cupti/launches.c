@@ -21,6 +21,7 @@ enum {
 static _Atomic bool stand_for_calls;
 static const struct ss_cupti *functions;
 static bool is_launch[DOMAINS][MOST_FUNCTIONS], is_kernel[DOMAINS][MOST_FUNCTIONS];
+static bool is_wait[DOMAINS][MOST_FUNCTIONS];
 static uint32_t name_of[DOMAINS][MOST_FUNCTIONS]; /* texts; 0: not needed yet */
 
 /* Names of the runtime have the version that introduced them: cudaLaunchKernel_v7000. */
@@ -48,7 +49,7 @@ static bool allocates(const char *name)
     return false;
 }
 
-void ss_launches_init(const struct ss_cupti *cupti, bool with_allocations)
+void ss_launches_init(const struct ss_cupti *cupti, bool with_waits, bool with_allocations)
 {
     functions = cupti;
     static const int domains[] = {SS_CUPTI_DOMAIN_DRIVER, SS_CUPTI_DOMAIN_RUNTIME};
@@ -60,8 +61,10 @@ void ss_launches_init(const struct ss_cupti *cupti, bool with_allocations)
                 continue;
             }
             struct ss_strview plain = {name, plain_length(domains[i], name)};
-            is_launch[domains[i]][function] = ss_device_call_type(plain) == SS_EVENT_TYPE_launch ||
-                                              (with_allocations && allocates(name));
+            enum ss_event_type type = ss_device_call_type(plain);
+            is_launch[domains[i]][function] =
+                type == SS_EVENT_TYPE_launch || (with_allocations && allocates(name));
+            is_wait[domains[i]][function] = with_waits && type == SS_EVENT_TYPE_synchronisation;
             is_kernel[domains[i]][function] = ss_device_call_launches_kernel(plain);
         }
     }
@@ -72,7 +75,7 @@ void ss_launches_enable(const struct ss_cupti *cupti, void *subscriber, bool on)
     ss_launches_switch(on);
     for (int domain = 0; domain < DOMAINS; domain++) {
         for (uint32_t function = 1; function < MOST_FUNCTIONS; function++) {
-            if (is_launch[domain][function]) {
+            if (ss_launches_observes(domain, function)) {
                 cupti->EnableCallback(on, subscriber, domain, function);
             }
         }
@@ -101,6 +104,12 @@ bool ss_launches_is_launch(int domain, uint32_t function)
            is_launch[domain][function];
 }
 
+bool ss_launches_observes(int domain, uint32_t function)
+{
+    return domain >= 0 && domain < DOMAINS && function < MOST_FUNCTIONS &&
+           (is_launch[domain][function] || is_wait[domain][function]);
+}
+
 void ss_launches_stand_for_calls(bool stand)
 {
     atomic_store_explicit(&stand_for_calls, stand, memory_order_relaxed);
@@ -108,7 +117,7 @@ void ss_launches_stand_for_calls(bool stand)
 
 bool ss_launches_is_call(int domain, uint32_t function)
 {
-    return domain == SS_CUPTI_DOMAIN_RUNTIME && ss_launches_is_launch(domain, function) &&
+    return domain == SS_CUPTI_DOMAIN_RUNTIME && ss_launches_observes(domain, function) &&
            atomic_load_explicit(&stand_for_calls, memory_order_relaxed);
 }
 
@@ -138,7 +147,8 @@ static void on_leave(struct ss_launcher *launcher, int domain, uint32_t function
 {
     bool is_nested = domain == SS_CUPTI_DOMAIN_DRIVER && launcher->outer != 0;
     uint64_t *begin_ns = &launcher->begin_ns[is_nested];
-    bool is_same = is_nested && data->correlation == launcher->outer;
+    bool waits = is_wait[domain][function];
+    bool is_same = is_nested && (waits || data->correlation == launcher->outer);
     if (*begin_ns != 0 && !is_same) {
         struct ss_launch launch = {.begin_ns = *begin_ns,
                                    .end_ns = ss_stamp_monotonic_ns(),
@@ -149,6 +159,7 @@ static void on_leave(struct ss_launcher *launcher, int domain, uint32_t function
                                    .domain = (uint8_t)domain,
                                    .is_captured = launcher->is_captured,
                                    .is_kernel = is_kernel[domain][function],
+                                   .is_wait = waits,
                                    .outer = is_nested ? launcher->outer : 0};
         ss_launcher_put(launcher, &launch);
     }
@@ -183,7 +194,7 @@ void ss_launches_callback(void *user, int domain, uint32_t function, const void 
         on_node(function, data);
         return;
     }
-    if (!ss_launches_is_launch(domain, function) || *owner != ss_process_pid()) {
+    if (!ss_launches_observes(domain, function) || *owner != ss_process_pid()) {
         return;
     }
     struct ss_launcher *launcher = ss_launcher_own();

@@ -13,12 +13,13 @@
 #include "inject/cupti/launch_queue.h"
 #include "inject/cupti/load.h"
 
-/* Finds the functions that launch, by their names; and those that allocate memory, if these are to
- * be observed. */
-void ss_launches_init(const struct ss_cupti *cupti, bool with_allocations);
+/* Finds the functions that launch, by their names; and those that wait for the device, or allocate
+ * memory, if these are to be observed. */
+void ss_launches_init(const struct ss_cupti *cupti, bool with_waits, bool with_allocations);
 /* Switches the callbacks of the subscriber. */
 void ss_launches_enable(const struct ss_cupti *cupti, void *subscriber, bool on);
-/* Whether calls of the runtime that launch have no records of their own: a launch is also the call.
+/* Whether calls of the runtime that are observed have no records of their own: a launch is also the
+ * call.
  */
 void ss_launches_stand_for_calls(bool stand);
 bool ss_launches_is_call(int domain, uint32_t function);
@@ -27,5 +28,7 @@ void ss_launches_callback(void *user, int domain, uint32_t function, const void 
 /* The text of a function's name; 0: unknown. The writer's thread. */
 uint32_t ss_launches_name(const struct ss_cupti *cupti, int domain, uint32_t function);
 bool ss_launches_is_launch(int domain, uint32_t function);
+/* Or waits, where that is observed. */
+bool ss_launches_observes(int domain, uint32_t function);
 
 #endif

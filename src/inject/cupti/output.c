@@ -55,6 +55,17 @@ bool ss_cupti_output_open(struct ss_cupti_output *output, enum ss_device_interfa
     return memory != MAP_FAILED;
 }
 
+void ss_cupti_output_close(struct ss_cupti_output *output)
+{
+    void *memory = output->ring.header;
+    if (memory != NULL) {
+        ss_page_guard_remove(memory);
+        munmap(memory, SS_DEVICE_RING_PAGE_BYTES + ((size_t)1 << SS_DEVICE_RING_LOG2));
+    }
+    ss_free(output->names);
+    *output = (struct ss_cupti_output){.is_patient = false};
+}
+
 /* --- messages --------------------------------------------------------------------------------- */
 
 static void put(struct ss_cupti_output *output, struct ss_device_message *message, size_t bytes,

@@ -22,6 +22,8 @@ struct ss_cupti_output {
 /* Creates and maps the file. false: `problem` says why. */
 bool ss_cupti_output_open(struct ss_cupti_output *output, enum ss_device_interface_of interface,
                           uint32_t version, char *problem, size_t size);
+/* The recorder has its own mapping. */
+void ss_cupti_output_close(struct ss_cupti_output *output);
 void ss_cupti_output_put(struct ss_cupti_output *output, struct ss_device_message *message,
                          size_t bytes);
 /* The message and its `count` values. */

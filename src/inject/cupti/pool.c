@@ -39,6 +39,17 @@ void ss_cupti_pool_init(bool takes_none, uint32_t most)
     pool.most = most > 0 && most < SS_CUPTI_MOST_BUFFERS ? most : SS_CUPTI_MOST_BUFFERS;
 }
 
+void ss_cupti_pool_fini(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    while (pool.free_count > 0) {
+        munmap(pool.free[--pool.free_count], SS_CUPTI_BUFFER_BYTES);
+        pool.made--;
+    }
+    atomic_store_explicit(&pool.refused, 0, memory_order_relaxed);
+    pthread_mutex_unlock(&pool.lock);
+}
+
 static uint8_t *take_throw_away(void)
 {
     if (!pool.takes_none && pool.thrown_away == NULL) {

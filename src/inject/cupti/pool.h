@@ -29,6 +29,8 @@ struct ss_cupti_full {
 
 /* `takes_none`: CUPTI accepts that there is no buffer. `most`: 0: the usual number. */
 void ss_cupti_pool_init(bool takes_none, uint32_t most);
+/* Unmaps the buffers that CUPTI has returned. Those that it holds count for the next recording. */
+void ss_cupti_pool_fini(void);
 /* NULL: there is none, and CUPTI takes that; `size` is 0. */
 uint8_t *ss_cupti_pool_take(size_t *size);
 /* CUPTI has filled it. Wakes the writer. */

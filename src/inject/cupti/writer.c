@@ -17,6 +17,7 @@
 #include "inject/cupti/launch_queue.h"
 #include "inject/cupti/launch_stack.h"
 #include "inject/cupti/output.h"
+#include "inject/cupti/outstanding.h"
 #include "inject/cupti/pool.h"
 #include "inject/cupti/samples.h"
 #include "inject/cupti/texts.h"
@@ -44,6 +45,7 @@ static struct {
     const char *stack_problem; /* as last described */
     _Atomic bool is_calibrated, is_ending, has_ended;
     _Atomic uint64_t urgent_until_ns;
+    struct ss_outstanding outstanding;
     _Atomic uint64_t window_ns; /* begin of the window; UINT64_MAX: none is open yet */
 } writer;
 
@@ -220,6 +222,9 @@ static void write_launch(void *context, const struct ss_launch *launch)
                  (is_call ? SS_DEVICE_LAUNCH_IS_CALL : 0),
         .outer = launch->outer,
         .domain = writer.interface->ring_domain(launch->domain)};
+    if (launch->is_kernel && !launch->is_captured && launch->outer == 0) {
+        ss_outstanding_add(&writer.outstanding, launch->correlation);
+    }
     if (!is_before_window(launch->end_ns)) {
         ss_cupti_output_put(&writer.output, &message.head, sizeof message);
     }
@@ -254,6 +259,9 @@ static bool complete(struct ss_cupti_event *event)
         struct ss_device_work_message *work = &event->message.work;
         to_our_clock(&work->begin_ns, &work->end_ns);
         end_ns = work->end_ns;
+        if (work->work == SS_DEVICE_KERNEL) {
+            ss_outstanding_remove(&writer.outstanding, work->correlation);
+        }
     } else if (event->message.head.kind == SS_DEVICE_CALL) {
         struct ss_device_call_message *call = &event->message.call;
         to_our_clock(&call->begin_ns, &call->end_ns);
@@ -485,4 +493,29 @@ void ss_cupti_writer_end(unsigned wait_ms)
         written = now_written;
         nanosleep(&pause, NULL);
     }
+}
+
+bool ss_cupti_writer_close(void)
+{
+    if (!atomic_load_explicit(&writer.has_ended, memory_order_acquire)) {
+        return false;
+    }
+    ss_cupti_output_close(&writer.output);
+    pthread_mutex_lock(&switches.lock);
+    switches.count = 0;
+    switches.is_on = false;
+    pthread_mutex_unlock(&switches.lock);
+    writer.clock = (struct ss_cupti_clock){.count = 0};
+    ss_outstanding_clear(&writer.outstanding);
+    atomic_store_explicit(&writer.window_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&writer.urgent_until_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&writer.has_ended, false, memory_order_relaxed);
+    /* The next thread is started after this. */
+    atomic_store_explicit(&writer.is_ending, false, memory_order_relaxed);
+    return true;
+}
+
+uint32_t ss_cupti_writer_outstanding(void)
+{
+    return ss_outstanding_count(&writer.outstanding);
 }

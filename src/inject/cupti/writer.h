@@ -20,13 +20,18 @@ struct ss_cupti_writer_hooks {
 /* Before the pool and the writer are started, which a process has one of. false: another interface
  * has them, as `problem` says. */
 bool ss_cupti_writer_is_free(char *problem, size_t size);
-/* Creates the ring and the thread, once in a process. `version`: of the interface. false: `problem`
+/* Creates the ring and the thread: one in a process. `version`: of the interface. false: `problem`
  * says why. */
 bool ss_cupti_writer_start(const struct ss_device_interface *interface, uint32_t version,
                            const struct ss_cupti_writer_hooks *hooks, char *problem, size_t size);
 /* Writes what is there and ends the thread; waits while it writes, at most half a minute, and at
  * most `wait_ms` while it does not. */
 void ss_cupti_writer_end(unsigned wait_ms);
+/* After that: unmaps the ring, so that a writer can be started again. false: the thread has not
+ * ended, and keeps what it has. */
+bool ss_cupti_writer_close(void);
+/* Launches of kernels whose kernel has not been written. Any thread. */
+uint32_t ss_cupti_writer_outstanding(void);
 void ss_cupti_writer_set_state(enum ss_device_collector state);
 /* Whether a window of the schedule is open: what ended before it opened is left out. */
 void ss_cupti_writer_set_window(bool is_open);

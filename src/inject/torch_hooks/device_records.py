@@ -38,6 +38,9 @@ def _after_stop(_token):
 
 def hook_device_records():
     module = torch.autograd.profiler
+    if getattr(module, "_is_profiler_enabled", False):  # began before the recording; perhaps of devices
+        _State.has_yielded = True
+        yield_devices("torch.profiler")
     for name in "_prepare_profiler", "_enable_profiler":
         replace(module, name, around_untraced(_on_start), is_second=True)
     replace(module, "_disable_profiler", around_untraced(_on_stop, _after_stop), is_second=True)

@@ -260,6 +260,9 @@ bool ss_client_poll_header(struct ss_record_client *client)
                        atomic_load_explicit(&header->epoch, memory_order_relaxed) >= 0;
     bool scheduled = has_own_schedule(client);
     uint32_t window = atomic_load_explicit(&header->window, memory_order_relaxed);
+    if (atomic_load_explicit(&header->arms_devices, memory_order_relaxed) != 0) {
+        client->annotations->context->is_gpu_armed = true;
+    }
     if (marks_steps || scheduled) {
         mark_as_window_owner(client);
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -88,6 +89,19 @@ static struct ss_process_observer observer_of(struct ss_record_annotations *anno
                                         .label = ss_client_label};
 }
 
+static enum ss_ring_devices device_level(const struct ss_record_options *options)
+{
+    static const char *const levels[] = {
+        [SS_RING_DEVICES_LIGHT] = "light", [SS_RING_DEVICES_FULL] = "full"};
+    enum ss_ring_devices level =
+        options->gpu == NULL ? SS_RING_DEVICES_OFF : SS_RING_DEVICES_DEFAULT;
+    for (size_t i = 0; options->gpu != NULL && i < sizeof levels / sizeof *levels; i++) {
+        bool is_it = levels[i] != NULL && strncmp(options->gpu, levels[i], strlen(levels[i])) == 0;
+        level = is_it ? (enum ss_ring_devices)i : level;
+    }
+    return level;
+}
+
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
                                                          const struct ss_record_options *options,
                                                          struct ss_torch_profiles *profiles,
@@ -115,6 +129,7 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
     bool has_directory =
         attach_pid != 0 ? ss_ring_directory_attach(directory, mode, attach_pid, reason)
                         : ss_ring_directory_create(directory, mode, annotations->since_ns, reason);
+    directory->device_level = device_level(options);
     if (has_directory) {
         watch_directory(annotations, reason);
     }
@@ -315,6 +330,33 @@ static void note_missing(struct ss_record_annotations *annotations, uint64_t now
     note_lost_processes(annotations, unreadable, "the recorder could not open their rings", now_ns);
 }
 
+static bool is_any_ending(struct ss_record_annotations *annotations, uint64_t now_ns)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        struct ss_record_client *client = annotations->clients.data[i];
+        if (!client->is_ended && ss_annot_is_ending(client->annot) &&
+            ss_procfs_is_alive(client->pid, client->start_time_ticks)) {
+            ss_client_drain(client, now_ns);
+            is_any = true;
+        }
+    }
+    return is_any;
+}
+
+/* Programs that collect the work of devices by their own consent wait for kernels that run, and
+ * write what CUPTI still has. */
+static uint64_t end_devices(struct ss_record_annotations *annotations)
+{
+    enum { MOST_MS = 4000 };
+    const struct timespec pause = {.tv_nsec = 1000000};
+    const struct ss_clock *clock = annotations->context->clock;
+    for (int i = 0; i < MOST_MS && is_any_ending(annotations, ss_clock_now_ns(clock)); i++) {
+        nanosleep(&pause, NULL);
+    }
+    return ss_clock_now_ns(clock);
+}
+
 void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64_t now_ns)
 {
     if (annotations->is_off) {
@@ -326,6 +368,8 @@ void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64
     if (annotations->attach_pid == 0) {
         ss_annotations_scan(annotations,
                             now_ns); /* of processes that inotify did not report in time */
+    } else {
+        now_ns = end_devices(annotations);
     }
     for (size_t i = 0; i < annotations->clients.count; i++) {
         struct ss_record_client *client = annotations->clients.data[i];

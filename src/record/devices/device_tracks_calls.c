@@ -144,10 +144,13 @@ void ss_device_on_launch(void *context, const struct ss_device_launch_message *l
     pending->correlation = launch->correlation;
     pending->since_ns = devices->now_ns;
     pending->launch = *launch;
+    pending->has_work = call_of(devices, launch->name, launch->domain)->type ==
+                        SS_EVENT_TYPE_synchronisation; /* it comes without any */
     devices->totals.launches += wants_work(devices, launch);
     HASH_ADD(hh, devices->pending, correlation, sizeof pending->correlation, pending);
     if ((launch->flags & SS_DEVICE_LAUNCH_IS_CALL) != 0) {
         write_launch(devices, pending);
+        drop_if_complete(devices, pending);
     }
 }
 

@@ -31,7 +31,9 @@ struct ss_record_context {
     uint64_t forget_after_ns; /* no more records arrive for a process that ended so long ago */
     /* Assigned so far. */
     uint32_t track_refs, device_refs, stream_refs, context_refs, group_refs;
-    char gpu_problem[256];         /* why a program's devices are not recorded; "": they are */
+    char gpu_problem[256]; /* why a program's devices are not recorded; "": they are */
+    char torch_route[64];  /* what loaded the hooks of PyTorch into a program; "": nothing */
+    bool is_gpu_armed;     /* by a program that nothing was injected into */
     char gpu_samples_problem[320]; /* the same of the sampling of their counters */
     struct ss_sampled_device {
         char uuid[48];                  /* "": none */

@@ -12,6 +12,9 @@
 #include "record/sources/source_registry.h"
 
 static const char variable[] = "CUDA_INJECTION64_PATH";
+static const char no_consent[] =
+    "a running program is recorded, which did not permit it: call stepscope.enable_attach() in it, "
+    "start it with STEPSCOPE_ATTACH=1, or record it from its start";
 
 static const struct ss_child_env *find_row(void)
 {
@@ -30,6 +33,11 @@ static enum ss_source_state start(const struct ss_source_setup *setup, void **so
     if (recorder->options->gpu == NULL) {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "--gpu off");
         return SS_SOURCE_NOT_REQUESTED;
+    }
+    if (recorder->options->attach_pid != 0) { /* the program may arm the collector itself */
+        *source = recorder;
+        snprintf(reason, SS_SOURCE_REASON_BYTES, "by the program's own consent");
+        return SS_SOURCE_RUNS;
     }
     if (injection == NULL || injection->is_off) {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "%s",
@@ -141,6 +149,10 @@ static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
         snprintf(reason, SS_SOURCE_REASON_BYTES, "%s", recorder->context.gpu_problem);
         /* With a collector, which CUPTI refused, the program used a device and nothing is there. */
         return totals->processes > 0 ? SS_SOURCE_BROKE : SS_SOURCE_NOT_AVAILABLE;
+    }
+    if (recorder->options->attach_pid != 0 && !recorder->context.is_gpu_armed) {
+        snprintf(reason, SS_SOURCE_REASON_BYTES, "%s", no_consent);
+        return SS_SOURCE_NOT_AVAILABLE;
     }
     bool is_of_kernels = recorder->options->counters != NULL &&
                          strstr(recorder->options->counters, ";kernel=") != NULL;

@@ -81,8 +81,24 @@ static enum ss_source_state start(const struct ss_recorder *recorder, const char
 static enum ss_source_state start_torch(const struct ss_source_setup *setup, void **source,
                                         char *reason)
 {
-    (void)source;
-    return start(setup->recorder, ss_source_torch.name, reason);
+    struct ss_recorder *recorder = setup->recorder;
+    if (recorder->options->attach_pid != 0) { /* the program may load the hooks itself */
+        *source = recorder;
+        snprintf(reason, SS_SOURCE_REASON_BYTES, "by the program itself");
+        return SS_SOURCE_RUNS;
+    }
+    return start(recorder, ss_source_torch.name, reason);
+}
+
+static enum ss_source_state stop_torch(void *source, uint64_t now_ns, char *reason)
+{
+    const struct ss_recorder *recorder = source;
+    (void)now_ns;
+    if (recorder->context.torch_route[0] == '\0') {
+        return start(recorder, ss_source_torch.name, reason);
+    }
+    snprintf(reason, SS_SOURCE_REASON_BYTES, "by %s", recorder->context.torch_route);
+    return SS_SOURCE_RUNS;
 }
 
 static enum ss_source_state start_mpi(const struct ss_source_setup *setup, void **source,
@@ -110,6 +126,7 @@ const struct ss_source_ops ss_source_torch = {
     .name = "torch",
     .summary = "steps, phases, operators, modules and memory of PyTorch programs",
     .start = start_torch,
+    .stop = stop_torch,
 };
 
 const struct ss_source_ops ss_source_mpi = {

@@ -368,6 +368,10 @@ static void on_fact(struct ss_annotation_tracks *tracks, const struct ss_annot_e
         snprintf(tracks->context->gpu_problem, sizeof tracks->context->gpu_problem, "%.*s",
                  (int)value.text.length, value.text.data);
     }
+    if (ss_strview_equal(key, ss_strview_of(ss_fact_torch_route)) && value.type == SS_VALUE_TEXT) {
+        snprintf(tracks->context->torch_route, sizeof tracks->context->torch_route, "%.*s",
+                 (int)value.text.length, value.text.data);
+    }
     if (ss_strview_equal(key, ss_strview_of(ss_fact_gpu_samples_problem)) &&
         value.type == SS_VALUE_TEXT) {
         snprintf(tracks->context->gpu_samples_problem, sizeof tracks->context->gpu_samples_problem,
