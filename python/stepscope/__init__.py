@@ -141,8 +141,8 @@ def program():
 
 
 def _permit_by_variable():
-    import os
-    if os.environ.get("STEPSCOPE_ATTACH", "0") not in ("", "0"):
+    from posix import environ  # importing stepscope does not import os
+    if environ.get(b"STEPSCOPE_ATTACH", b"0") not in (b"", b"0"):
         from ._attach import enable_attach
         enable_attach()
 

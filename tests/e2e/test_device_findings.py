@@ -162,7 +162,7 @@ def test_float32_is_not_blamed_on_a_device_without_faster_units(findings):
 def test_a_wait_is_charged_to_what_is_waited_for(stepscope, tmp_path):
     path = training(waits_for_the_device).write(tmp_path / "trace.json")
     text = stepscope("report", path).stdout
-    assert "train.py:88 main waits in cudaStreamSynchronize for Kernel2" in text
+    assert "train.py:88 main waits in aten::item (cudaStreamSynchronize) for Kernel2" in text
     done = stepscope("report", path, "--by", "wait", "--format", "json")
     row = json.loads(done.stdout)["tables"][0]["rows"][0]
     assert (row["waits_at"], row["call"]) == ("train.py:88 main", "cudaStreamSynchronize")

@@ -146,8 +146,8 @@ static void add_kernel(uint32_t name, const struct ss_model *model, struct ss_se
     ss_strbuf_fini(&text);
 }
 
-/* "train.py:88 main waits in cudaStreamSynchronize for sgemm<128, 64>, launched at model.py:31
- * forward" */
+/* "train.py:88 main waits in aten::item (cudaStreamSynchronize) for sgemm<128, 64>, launched at
+ * model.py:31 forward" */
 static void add_wait(const struct ss_device_wait *wait, const struct ss_model *model,
                      struct ss_sentence *out)
 {
@@ -156,12 +156,14 @@ static void add_wait(const struct ss_device_wait *wait, const struct ss_model *m
         ss_sentence_add(out, " ");
     }
     ss_sentence_add(out, "waits in ");
-    if (wait->operator_name != 0) { /* aten::item, by cudaStreamSynchronize */
+    bool has_operator = wait->operator_name != 0; /* aten::item (cudaStreamSynchronize) */
+    if (has_operator) {
         ss_sentence_add_name(
             out, ss_intern_get(&model->strings, model->names.data[wait->operator_name].text));
-        ss_sentence_add(out, ", by ");
+        ss_sentence_add(out, " (");
     }
     ss_sentence_add_name(out, ss_intern_get(&model->strings, model->names.data[wait->call].text));
+    ss_sentence_add(out, has_operator ? ")" : "");
     if (wait->work != 0) {
         ss_sentence_add(out, " for ");
         add_kernel(wait->work, model, out);
