@@ -2,6 +2,7 @@
 #include "timeline/lane.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 
 enum { FANOUT_LOG2 = 4, FANOUT = 1 << FANOUT_LOG2 };
 
@@ -91,15 +92,9 @@ size_t ss_lane_memory(const struct ss_lane *lane)
 
 uint32_t ss_lane_find(const struct ss_lane *lane, uint64_t time_ns)
 {
-    uint32_t low = 0, high = lane->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct ss_model_range *slice = ss_lane_slice(lane, middle);
-        bool is_before = slice->end_ns <= time_ns && slice->begin_ns < time_ns;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    return low;
+    return (uint32_t)ss_search(i, 0, lane->count,
+                               ss_lane_slice(lane, i)->end_ns <= time_ns &&
+                                   ss_lane_slice(lane, i)->begin_ns < time_ns);
 }
 
 /* The first position from `first` on that begins at or after the time: near ones are found fast. */
@@ -111,13 +106,7 @@ static uint32_t find_begin(const struct ss_lane *lane, uint32_t first, uint64_t 
         high = lane->count - high > stride ? high + stride : lane->count;
         stride = stride < UINT32_MAX / 2 ? stride * 2 : stride;
     }
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        bool is_before = ss_lane_slice(lane, middle)->begin_ns < time_ns;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    return low;
+    return (uint32_t)ss_search(i, low, high, ss_lane_slice(lane, i)->begin_ns < time_ns);
 }
 
 struct ss_lane_sum ss_lane_sum(const struct ss_lane *lane, uint32_t first, uint32_t end)

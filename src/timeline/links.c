@@ -7,6 +7,7 @@
 #include "analysis/launches/device_work.h"
 #include "analysis/ranks/collectives.h"
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/shared_names.h"
 
 /* --- where ranges are drawn ------------------------------------------------------------------- */
@@ -261,13 +262,8 @@ const struct ss_timeline_link *ss_timeline_links_of(const struct ss_timeline_lin
                                                     uint32_t range, bool back, size_t *count)
 {
     const struct ss_timeline_link *data = back ? links->back.data : links->forth.data;
-    size_t low = 0, high = links->forth.count, end;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        bool is_before = (back ? data[middle].to : data[middle].from) < range;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    size_t end,
+        low = ss_search(i, 0, links->forth.count, (back ? data[i].to : data[i].from) < range);
     for (end = low; end < links->forth.count && (back ? data[end].to : data[end].from) == range;) {
         end++;
     }

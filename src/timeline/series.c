@@ -2,6 +2,7 @@
 #include "timeline/series.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 
 enum { FANOUT = 16 };
 
@@ -83,14 +84,7 @@ struct ss_series_extremes ss_series_extremes(const struct ss_series *series, uin
 /* The first position from `first` on at or after the time. */
 static uint32_t find(const struct ss_series *series, uint32_t first, uint64_t time_ns)
 {
-    uint32_t low = first, high = series->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        bool is_before = series->values[middle].time_ns < time_ns;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    return low;
+    return (uint32_t)ss_search(i, first, series->count, series->values[i].time_ns < time_ns);
 }
 
 size_t ss_series_points(const struct ss_series *series, uint64_t from_ns, uint64_t to_ns,

@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "base/search.h"
+
 enum {
     NO_LINE_DELTA = -128, /* 3.10: a range without a line */
     FORM_NONE = 15,       /* 3.11: kinds of entries */
@@ -130,14 +132,7 @@ int32_t ss_lines_find(const struct ss_line_entry *entries, size_t count, int32_t
     if (offset < 0 || count == 0) {
         return first_line;
     }
-    size_t low = 0, high = count; /* the answer is the entry before `low` at the end */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (entries[middle].start <= (uint64_t)offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    /* The answer is the entry before `low` at the end. */
+    size_t low = ss_search(i, 0, count, entries[i].start <= (uint64_t)offset);
     return low == 0 ? first_line : entries[low - 1].line;
 }

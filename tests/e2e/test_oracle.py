@@ -113,52 +113,49 @@ def test_a_reader_without_validation_is_caught(read_stacks):
     raise AssertionError((naive, good))
 
 
-def farthest(truth, running):
-    """The largest difference of an innermost function's share, and whose it is."""
-    truth, running = functions(truth), functions(running)
-    return max((abs(truth.get(name, 0) - running.get(name, 0)), name)
-               for name in truth.keys() | running.keys())
-
-
-def check_leaves(read_stacks, minor):
-    truth, running = Counter(), Counter()
-    with Program(PYTHONS[minor], "flutter.py") as program:
-        # Two runs of one program differ too, more so on a busy machine: the more, the closer.
-        for _ in range(6):
-            truth.update(read_stacks(program.pid, "stopped", 2000, 3000)["leaves"])
-            got = read_stacks(program.pid, "walk", 10000, 4000)
-            if not got["exact"]:
-                pytest.skip("no perf_event_open here: reads while the program waits for a CPU "
-                            "cannot be distinguished from others")
-            running.update(got["leaves"])
-            if farthest(truth, running)[0] <= 0.02:
-                return
-    assert farthest(truth, running)[0] <= 0.03, (truth, running)
-
-
-def test_leaves_are_those_of_the_stopped_program(read_stacks):
-    check_leaves(read_stacks, NEW[-1] if NEW else pytest.skip("needs CPython 3.11 or newer"))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("minor", NEW[:-1])
-def test_leaves_are_right_in_each_version(read_stacks, minor):
-    check_leaves(read_stacks, minor)
-
-
 def called_last(name):
     """The name alone, of a qualified one."""
     return name.rpartition(".")[2]
 
 
-def far_shares(truth, running):
-    truth, running = functions(truth), functions(running)
-    count = Counter()
-    for name, share_of in truth.items():
-        count[called_last(name)] += share_of
-    for name, share_of in running.items():
-        count[called_last(name)] -= share_of
-    return max(abs(difference) for difference in count.values())
+def farthest(truth, running):
+    """The largest difference of an innermost function's share, and whose it is. Shares of one name
+    are added: some versions qualify it."""
+    difference = Counter()
+    for sign, leaves in ((1, truth), (-1, running)):
+        for name, share_of in functions(leaves).items():
+            difference[called_last(name)] += sign * share_of
+    return max((abs(of), name) for name, of in difference.items())
+
+
+def check_leaves(read_stacks, minor, workload, near, most):
+    """Reads the program until the shares differ by `near` from those of the stopped program, and no
+    more than `most` at the end. Returns all readings."""
+    truth, running, readings = Counter(), Counter(), []
+    with Program(PYTHONS[minor], workload) as program:
+        # Two runs of one program differ too, more so on a busy machine: the more, the closer.
+        for _ in range(6):
+            truth.update(read_stacks(program.pid, "stopped", 2000, 3000)["leaves"])
+            readings.append(read_stacks(program.pid, "walk", 10000, 4000))
+            if not readings[-1]["exact"]:
+                pytest.skip("no perf_event_open here: reads while the program waits for a CPU "
+                            "cannot be distinguished from others")
+            running.update(readings[-1]["leaves"])
+            if farthest(truth, running)[0] <= near:
+                break
+    assert farthest(truth, running)[0] <= most, (truth, running)
+    return readings
+
+
+def test_leaves_are_those_of_the_stopped_program(read_stacks):
+    minor = NEW[-1] if NEW else pytest.skip("needs CPython 3.11 or newer")
+    check_leaves(read_stacks, minor, "flutter.py", 0.02, 0.03)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("minor", NEW[:-1])
+def test_leaves_are_right_in_each_version(read_stacks, minor):
+    check_leaves(read_stacks, minor, "flutter.py", 0.02, 0.03)
 
 
 @pytest.mark.parametrize("minor", [*(pytest.param(minor, marks=pytest.mark.long) for minor in NEW[:-1]),
@@ -166,19 +163,8 @@ def far_shares(truth, running):
 def test_what_c_and_generators_call_is_not_left_out(read_stacks, minor):
     """Where stacks were read again until they held still, the function in which the program spends
     three quarters of its time had a quarter to a half of the samples."""
-    truth, running = Counter(), Counter()
-    with Program(PYTHONS[minor], "callbacks.py") as program:
-        for _ in range(6):
-            truth.update(read_stacks(program.pid, "stopped", 2000, 3000)["leaves"])
-            got = read_stacks(program.pid, "walk", 10000, 4000)
-            if not got["exact"]:
-                pytest.skip("no perf_event_open here: reads while the program waits for a CPU "
-                            "cannot be distinguished from others")
-            assert share(got, "partial", "lost", "empty") <= 0.01, got
-            running.update(got["leaves"])
-            if far_shares(truth, running) <= 0.08:
-                return
-    assert far_shares(truth, running) <= 0.12, (truth, running)
+    for got in check_leaves(read_stacks, minor, "callbacks.py", 0.08, 0.12):
+        assert share(got, "partial", "lost", "empty") <= 0.01, got
 
 
 @pytest.mark.parametrize("minor", [*(pytest.param(minor, marks=pytest.mark.long) for minor in NEW[:-1]),

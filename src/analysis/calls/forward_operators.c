@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 bool ss_sequence_number(const struct ss_model *model, const struct ss_model_range *range,
                         uint64_t *number)
 {
@@ -91,15 +93,9 @@ ss_forward_operator_of(const struct ss_forward_operators *operators, uint32_t pr
 {
     const struct ss_forward_operator node = {
         .process = process, .number = number, .begin_ns = node_begin_ns};
-    size_t low = 0, high = operators->rows.count;
-    while (low < high) { /* the first that does not begin before the node */
-        size_t middle = low + (high - low) / 2;
-        if (compare(&operators->rows.data[middle], &node) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    /* The first that does not begin before the node. */
+    size_t low =
+        ss_search(i, 0, operators->rows.count, compare(&operators->rows.data[i], &node) < 0);
     const struct ss_forward_operator *found = low > 0 ? &operators->rows.data[low - 1] : NULL;
     return found != NULL && found->process == process && found->number == number ? found : NULL;
 }

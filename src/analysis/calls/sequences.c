@@ -5,6 +5,7 @@
 
 #include "analysis/calls/calls.h"
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/shared_names.h"
 
 static int compare(const void *left, const void *right)
@@ -112,16 +113,7 @@ bool ss_sequences_runs_again(const struct ss_sequences *sequences, uint32_t rang
 static size_t entries_before(const struct ss_sequenced *entries, size_t count,
                              const struct ss_sequenced *key)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare(&entries[middle], key) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return ss_search(i, 0, count, compare(&entries[i], key) < 0);
 }
 
 static bool is_same(const struct ss_sequenced *entry, const struct ss_sequenced *key)

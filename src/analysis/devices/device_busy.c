@@ -3,6 +3,7 @@
 
 #include "analysis/table/distribution.h"
 #include "base/alloc.h"
+#include "base/search.h"
 
 /* The times at which work of a class begins and ends, each sorted. */
 struct edges {
@@ -98,16 +99,7 @@ void ss_busy_fini(struct ss_busy *busy)
 
 size_t ss_busy_find(const struct ss_busy *busy, uint64_t time_ns)
 {
-    size_t low = 0, high = busy->segments.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (busy->segments.data[middle].end_ns > time_ns) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
+    return ss_search(i, 0, busy->segments.count, busy->segments.data[i].end_ns <= time_ns);
 }
 
 void ss_busy_add_between(const struct ss_busy *busy, uint64_t begin_ns, uint64_t end_ns,

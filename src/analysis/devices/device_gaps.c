@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/shared_names.h"
 
 const char *ss_gap_cause_name(enum ss_gap_cause cause)
@@ -125,17 +126,9 @@ static void find_hosts(struct building *building)
 static uint32_t wait_at(const struct building *building, uint32_t process, uint64_t time_ns)
 {
     const struct wait *waits = building->waits.data;
-    size_t low = 0, high = building->waits.count;
-    while (low < high) { /* the first that begins after the time */
-        size_t middle = low + (high - low) / 2;
-        bool is_after = waits[middle].process > process ||
-                        (waits[middle].process == process && waits[middle].begin_ns > time_ns);
-        if (is_after) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
+    /* The first that begins after the time. */
+    size_t low = ss_search(i, 0, building->waits.count,
+                           ss_pair_at_most(waits[i].process, waits[i].begin_ns, process, time_ns));
     for (; low > 0 && waits[low - 1].process == process && waits[low - 1].longest_ns >= time_ns;
          low--) {
         if (waits[low - 1].end_ns >= time_ns) {
@@ -173,17 +166,10 @@ static void add_late(struct building *building, uint32_t process, uint64_t begin
     enum ss_gap_cause cause = waited != 0 ? SS_GAP_WAIT : SS_GAP_HOST;
     uint64_t at_ns = begin_ns;
     const struct ss_phase_time *phases = building->phases->parts.data;
-    size_t low = 0, high = building->phases->parts.count;
-    while (low < high) { /* the first phase of the process that begins after the gap's begin */
-        size_t middle = low + (high - low) / 2;
-        bool is_after = phases[middle].process > process ||
-                        (phases[middle].process == process && phases[middle].begin_ns > begin_ns);
-        if (is_after) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
+    /* The first phase of the process that begins after the gap's begin. */
+    size_t low =
+        ss_search(i, 0, building->phases->parts.count,
+                  ss_pair_at_most(phases[i].process, phases[i].begin_ns, process, begin_ns));
     for (size_t i = low > 0 ? low - 1 : 0; i < building->phases->parts.count; i++) {
         const struct ss_phase_time *phase = &phases[i];
         if (phase->process != process) {

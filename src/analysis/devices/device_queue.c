@@ -3,6 +3,7 @@
 
 #include "analysis/table/distribution.h"
 #include "base/alloc.h"
+#include "base/search.h"
 
 /* Adds what changes at the next time of the two lists. */
 static void add_change(struct ss_device_queue *queue, uint64_t time_ns, uint64_t depth)
@@ -53,16 +54,7 @@ void ss_device_queue_fini(struct ss_device_queue *queue)
 /* Index of the first change after the time. */
 static size_t find_after(const struct ss_device_queue *queue, uint64_t time_ns)
 {
-    size_t low = 0, high = queue->changes.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (queue->changes.data[middle].time_ns > time_ns) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
+    return ss_search(i, 0, queue->changes.count, queue->changes.data[i].time_ns <= time_ns);
 }
 
 static double sum_until(const struct ss_device_queue *queue, size_t after, uint64_t time_ns)

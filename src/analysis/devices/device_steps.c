@@ -2,6 +2,7 @@
 #include "analysis/devices/device_steps.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 
 /* What the steps are cut from; freed when they are. */
 struct device_times {
@@ -15,17 +16,10 @@ static void add_gaps(const struct ss_device_gaps *found, const struct ss_step *s
                      struct ss_device_step *row)
 {
     const struct ss_device_gap *gaps = found->rows.data;
-    size_t low = 0, high = found->rows.count;
-    while (low < high) { /* the first of the part that ends after the step's begin */
-        size_t middle = low + (high - low) / 2;
-        bool is_behind = gaps[middle].part > row->part ||
-                         (gaps[middle].part == row->part && gaps[middle].end_ns > step->begin_ns);
-        if (is_behind) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
+    /* The first of the part that ends after the step's begin. */
+    size_t low =
+        ss_search(i, 0, found->rows.count,
+                  ss_pair_at_most(gaps[i].part, gaps[i].end_ns, row->part, step->begin_ns));
     uint64_t found_ns = 0;
     for (size_t i = low;
          i < found->rows.count && gaps[i].part == row->part && gaps[i].begin_ns < step->end_ns;

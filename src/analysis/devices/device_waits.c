@@ -9,6 +9,7 @@
 #include "analysis/kernels/launch_lines.h"
 #include "analysis/selection/shared_ranges.h"
 #include "base/alloc.h"
+#include "base/search.h"
 
 enum {
     /* A call returns so much later than the work ends, at most. */
@@ -156,18 +157,11 @@ static const struct ss_device_work *waited_for(const struct building *building, 
                                                const struct ss_model_range *call)
 {
     const struct by_end *ends = building->ends;
-    size_t low = 0, high = building->works->works.count;
     uint64_t until_ns = call->end_ns + RETURN_NS;
     const struct ss_device_work *copy = NULL;
-    while (low < high) { /* the first that ends after the call */
-        size_t middle = low + (high - low) / 2;
-        if (ends[middle].process > process ||
-            (ends[middle].process == process && ends[middle].end_ns > until_ns)) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
+    /* The first that ends after the call. */
+    size_t low = ss_search(i, 0, building->works->works.count,
+                           ss_pair_at_most(ends[i].process, ends[i].end_ns, process, until_ns));
     for (; low > 0 && ends[low - 1].process == process && ends[low - 1].end_ns > call->begin_ns;
          low--) {
         const struct ss_device_work *work = &building->works->works.data[ends[low - 1].work];

@@ -5,6 +5,7 @@
 
 #include "analysis/kernels/kernel_names.h"
 #include "base/alloc.h"
+#include "base/search.h"
 
 static const struct ss_column columns[SS_METRIC_COLUMNS] = {
     [SS_METRIC_KERNEL] = {.key = "name", .comparison = SS_COMPARES_KEY},
@@ -50,15 +51,7 @@ static struct ss_strview name_of(const struct building *building, uint32_t name)
 
 size_t ss_kernel_first_metric(const struct ss_model *model, uint32_t payload)
 {
-    size_t low = 0, high = model->metrics.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (model->metrics.data[middle].payload < payload) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low = ss_search(i, 0, model->metrics.count, model->metrics.data[i].payload < payload);
     bool is_found =
         low < model->metrics.count && model->metrics.data[low].payload == payload && payload != 0;
     return is_found ? low : model->metrics.count;

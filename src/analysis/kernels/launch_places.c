@@ -9,6 +9,7 @@
 #include "analysis/selection/shared_ranges.h"
 #include "analysis/table/distribution.h"
 #include "base/alloc.h"
+#include "base/search.h"
 
 const char *ss_launch_name(enum ss_launch launch)
 {
@@ -227,15 +228,7 @@ static void find_enclosing(struct enclosing *enclosing)
 /* The range that has the number of the node, plus one; 0: none. */
 static uint32_t numbered_of(const struct enclosing *enclosing, uint32_t node)
 {
-    size_t low = 0, high = enclosing->nodes.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (enclosing->nodes.data[middle].range < node) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low = ss_search(i, 0, enclosing->nodes.count, enclosing->nodes.data[i].range < node);
     return low < enclosing->nodes.count && enclosing->nodes.data[low].range == node
                ? enclosing->nodes.data[low].numbered
                : 0;

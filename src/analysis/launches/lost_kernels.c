@@ -7,6 +7,7 @@
 #include "analysis/launches/device_work.h"
 #include "base/alloc.h"
 #include "base/device_api.h"
+#include "base/search.h"
 
 /* A launch and the launches within it, as of the driver within that of the runtime. */
 struct launch {
@@ -343,16 +344,9 @@ void ss_lost_kernels_fini(struct ss_lost_kernels *lost)
 /* The first row of the process that was launched at this time or later. */
 static size_t first_since(const struct ss_lost_kernels *lost, uint32_t process, uint64_t time_ns)
 {
-    size_t low = 0, high = lost->rows.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct ss_lost_kernel *row = &lost->rows.data[middle];
-        bool is_before =
-            row->process != process ? row->process < process : row->launch_ns < time_ns;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    return low;
+    return ss_search(
+        i, 0, lost->rows.count,
+        ss_pair_less(lost->rows.data[i].process, lost->rows.data[i].launch_ns, process, time_ns));
 }
 
 size_t ss_lost_kernels_count(const struct ss_lost_kernels *lost, uint32_t process,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/shared_names.h"
 
 /* The values of a counter of one process. */
@@ -137,16 +138,9 @@ void ss_recorded_devices_fini(struct ss_recorded_devices *recorded)
 /* The first window of the process that ends after the time, or of a later process. */
 static size_t find(const struct ss_recorded_devices *recorded, uint32_t process, uint64_t time_ns)
 {
-    size_t low = 0, high = recorded->windows.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct ss_recorded_window *window = &recorded->windows.data[middle];
-        bool is_before =
-            window->process < process || (window->process == process && window->end_ns <= time_ns);
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    return low;
+    return ss_search(i, 0, recorded->windows.count,
+                     ss_pair_at_most(recorded->windows.data[i].process,
+                                     recorded->windows.data[i].end_ns, process, time_ns));
 }
 
 uint64_t ss_recorded_devices_until(const struct ss_recorded_devices *recorded, uint32_t process,

@@ -2,6 +2,7 @@
 #include "analysis/memory/allocation_tables.h"
 
 #include "analysis/table/owner_cells.h"
+#include "base/search.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -201,15 +202,7 @@ static const struct ss_column step_columns[SS_POOL_STEP_COLUMNS] = {
 static const struct ss_allocation_point *point_at(const struct ss_allocation_pool *pool,
                                                   uint64_t time_ns)
 {
-    size_t low = 0, high = pool->points.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (pool->points.data[middle].time_ns > time_ns) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
+    size_t low = ss_search(i, 0, pool->points.count, pool->points.data[i].time_ns <= time_ns);
     return &pool->points.data[low > 0 ? low - 1 : 0];
 }
 

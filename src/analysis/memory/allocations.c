@@ -7,6 +7,7 @@
 #include "analysis/memory/allocation_code.h"
 #include "analysis/memory/allocation_parts.h"
 #include "base/alloc.h"
+#include "base/search.h"
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
@@ -534,15 +535,8 @@ const struct ss_allocation_point *ss_allocation_pool_peak_in(const struct ss_all
                                                              uint64_t from_ns, uint64_t to_ns)
 {
     const struct ss_allocation_point *points = pool->points.data, *peak = NULL;
-    size_t low = 0, high = pool->points.count;
-    while (low < high) { /* the first that lies behind from_ns */
-        size_t middle = low + (high - low) / 2;
-        if (points[middle].time_ns > from_ns) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
+    /* The first that lies behind from_ns. */
+    size_t low = ss_search(i, 0, pool->points.count, points[i].time_ns <= from_ns);
     for (size_t i = low > 0 ? low - 1 : 0; i < pool->points.count && points[i].time_ns < to_ns;
          i++) {
         peak = peak == NULL || points[i].allocated > peak->allocated ? &points[i] : peak;

@@ -9,6 +9,7 @@
 #include "analysis/selection/program_facts.h"
 #include "analysis/steps/ranges.h"
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/shared_names.h"
 
 const char *const ss_flops_tracks[] = {ss_domain_torch_flops, ss_domain_torch,
@@ -123,16 +124,8 @@ static uint32_t track_of(const struct tally *tally, uint32_t thread, const char 
 
 static size_t ranges_begun(const struct tally *tally, uint32_t track, uint64_t time_ns)
 {
-    size_t low = tally->track_ranges[track].first, high = tally->track_ranges[track].end;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tally->model->ranges.data[middle].begin_ns <= time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return ss_search(i, tally->track_ranges[track].first, tally->track_ranges[track].end,
+                     tally->model->ranges.data[i].begin_ns <= time_ns);
 }
 
 /* Index + 1 of the innermost range before index `at` that encloses the time; 0: none. Begin with

@@ -9,6 +9,7 @@
 #include "analysis/steps/step_parts.h"
 #include "analysis/table/distribution.h"
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/shared_names.h"
 
 /* A send or a receive: when it ended, and with which rank. */
@@ -73,13 +74,8 @@ static const struct transfer *transfer_after(const struct scan *scan, uint32_t p
                                              uint64_t time_ns)
 {
     const struct transfer key = {process, 0, time_ns};
-    size_t low = 0, high = scan->transfers.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        bool is_before = compare_transfers(&scan->transfers.data[middle], &key) <= 0;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    size_t low = ss_search(i, 0, scan->transfers.count,
+                           compare_transfers(&scan->transfers.data[i], &key) <= 0);
     const struct transfer *found = &scan->transfers.data[low];
     return low < scan->transfers.count && found->process == process ? found : NULL;
 }
@@ -195,16 +191,9 @@ static void list_stages(struct scan *scan)
 
 static size_t first_part(const struct scan *scan, uint32_t process, uint64_t time_ns)
 {
-    size_t low = 0, high = scan->parts.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct ss_step_part *part = &scan->parts.data[middle];
-        bool is_before =
-            part->process < process || (part->process == process && part->end_ns <= time_ns);
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    return low;
+    return ss_search(
+        i, 0, scan->parts.count,
+        ss_pair_at_most(scan->parts.data[i].process, scan->parts.data[i].end_ns, process, time_ns));
 }
 
 static bool has_transfer(const struct scan *scan, const struct ss_step_part *part)
@@ -323,15 +312,10 @@ static void add_idle(const struct scan *scan, struct ss_pipeline_stage *stage,
 static const struct ss_step *step_of(const struct ss_step_summary *training, uint32_t process,
                                      int64_t number)
 {
-    size_t low = 0, high = training->steps.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct ss_step *step = &training->steps.data[middle];
-        bool is_before =
-            step->process < process || (step->process == process && step->number < number);
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    size_t low = ss_search(i, 0, training->steps.count,
+                           training->steps.data[i].process < process ||
+                               (training->steps.data[i].process == process &&
+                                training->steps.data[i].number < number));
     const struct ss_step *found = &training->steps.data[low];
     return low < training->steps.count && found->process == process && found->number == number &&
                    found->kind == SS_STEP_STEADY

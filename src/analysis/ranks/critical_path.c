@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
@@ -85,16 +86,9 @@ static void add(struct walk *walk, size_t part, uint64_t to_ns)
 static const struct ss_piece *piece_before(const struct walk *walk)
 {
     const struct ss_rank_timeline *timeline = walk->timeline;
-    size_t low = timeline->first[walk->rank], high = timeline->first[walk->rank + 1];
-    size_t first = low;
-    while (low < high) { /* the first that begins at or after `at` */
-        size_t middle = low + (high - low) / 2;
-        if (timeline->pieces.data[middle].begin_ns < walk->at_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t first = timeline->first[walk->rank];
+    size_t low = ss_search(i, first, timeline->first[walk->rank + 1],
+                           timeline->pieces.data[i].begin_ns < walk->at_ns);
     while (low > first && timeline->pieces.data[low - 1].kind == SS_PIECE_ARRIVE) {
         low--;
     }

@@ -122,18 +122,6 @@ static void put_if(const struct asking *asking, const char *text, int64_t rank,
     cells[IF_SAVED] = ss_cell_integer((int64_t)(saved_ns / asking->steps));
 }
 
-static size_t phase_named(const struct ss_model *model, const struct ss_step_summary *training,
-                          const char *name)
-{
-    size_t at = 0;
-    while (at < training->phases.count &&
-           !ss_strview_equal(ss_step_phase_text(model, &training->phases.data[at]),
-                             ss_strview_of(name))) {
-        at++;
-    }
-    return at;
-}
-
 enum { REPLAY_ERROR_PERCENT = 1 };
 
 static bool is_valid(const struct asking *asking, const struct ss_what_if *nothing)
@@ -170,7 +158,7 @@ static void fill_ifs(const struct asking *asking, const struct ss_model *model,
     what.no_transfers = true;
     put_if(asking, "communication takes no time", -1, &what);
     what = nothing;
-    what.without_phase = phase_named(model, training, ss_phase_data);
+    what.without_phase = ss_step_phase_named(training, model, ss_phase_data);
     if (what.without_phase < training->phases.count) {
         put_if(asking, "input takes no time", -1, &what);
     }

@@ -27,19 +27,6 @@ struct ss_strview ss_drift_stage_text(const struct ss_drift_row *row, const stru
                : ss_step_phase_text(model, &training->phases.data[row->phase]);
 }
 
-/* The number of phases: none is communication. */
-static size_t find_communication(const struct ss_model *model,
-                                 const struct ss_step_summary *training)
-{
-    size_t i = 0;
-    while (i < training->phases.count &&
-           !ss_strview_equal(ss_step_phase_text(model, &training->phases.data[i]),
-                             ss_strview_of(ss_phase_communication))) {
-        i++;
-    }
-    return i;
-}
-
 static double value_of(const struct ss_step_summary *training, size_t index,
                        const struct ss_drift_row *row, size_t communication)
 {
@@ -146,7 +133,8 @@ static void find_largest(struct ss_drifts *drifts, bool has_communication)
 void ss_drifts_init(struct ss_drifts *drifts, const struct ss_model *model,
                     const struct ss_step_summary *training)
 {
-    size_t count = training->steps.count, communication = find_communication(model, training);
+    size_t count = training->steps.count,
+           communication = ss_step_phase_named(training, model, ss_phase_communication);
     struct series series = {.times = ss_alloc((count + 1) * sizeof(double)),
                             .values = ss_alloc((count + 1) * sizeof(double))};
     *drifts = (struct ss_drifts){.processes = 0};

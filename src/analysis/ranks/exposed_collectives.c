@@ -5,6 +5,7 @@
 
 #include "analysis/ranks/rank_calls.h"
 #include "base/device_api.h"
+#include "base/search.h"
 
 /* A collective of a known module in a steady-state step. */
 struct instance {
@@ -70,16 +71,11 @@ static struct ss_exposed_collective longest_of(struct instances *instances)
 static uint64_t waits_in(const struct ss_exposed_communication *waits, uint32_t process,
                          const struct ss_model_range *range)
 {
-    size_t low = 0, high = waits->spans.count;
     uint64_t sum_ns = 0;
-    while (low < high) { /* the first that ends after the range's begin */
-        size_t middle = low + (high - low) / 2;
-        const struct ss_exposed_span *span = &waits->spans.data[middle];
-        bool is_before = span->process < process ||
-                         (span->process == process && span->end_ns <= range->begin_ns);
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    /* The first that ends after the range's begin. */
+    size_t low = ss_search(i, 0, waits->spans.count,
+                           ss_pair_at_most(waits->spans.data[i].process,
+                                           waits->spans.data[i].end_ns, process, range->begin_ns));
     for (; low < waits->spans.count; low++) {
         const struct ss_exposed_span *span = &waits->spans.data[low];
         if (span->process != process || span->begin_ns >= range->end_ns) {

@@ -18,18 +18,6 @@ struct evidence {
     size_t communication; /* phase; the number of phases: there is none */
 };
 
-static size_t find_communication(const struct ss_model *model,
-                                 const struct ss_step_summary *training)
-{
-    size_t at = 0;
-    while (at < training->phases.count &&
-           !ss_strview_equal(ss_step_phase_text(model, &training->phases.data[at]),
-                             ss_strview_of(ss_phase_communication))) {
-        at++;
-    }
-    return at;
-}
-
 static bool is_worth_it(const struct ss_late_claim *claim)
 {
     return claim->wait_ns > 0 &&
@@ -487,11 +475,12 @@ static void *build(const void *of)
 {
     const struct ss_step_analysis *steps = of;
     struct ss_lateness *late = ss_alloc_zero(1, sizeof *late);
-    struct evidence evidence = {.selection = steps->selection,
-                                .training = steps->training,
-                                .ranks = ss_steps_ranks(steps->selection, steps->training),
-                                .communication =
-                                    find_communication(steps->selection->model, steps->training)};
+    struct evidence evidence = {
+        .selection = steps->selection,
+        .training = steps->training,
+        .ranks = ss_steps_ranks(steps->selection, steps->training),
+        .communication =
+            ss_step_phase_named(steps->training, steps->selection->model, ss_phase_communication)};
     *late = (struct ss_lateness){.ranks = evidence.ranks,
                                  .phase = steps->training->phases.count,
                                  .claim.error_ns = NAN,

@@ -54,23 +54,13 @@ static size_t column_of(const struct ss_rank_heat *heat, int64_t number)
     return (size_t)(found - heat->step_numbers);
 }
 
-static size_t communication_of(const struct ss_model *model, const struct ss_step_summary *training)
-{
-    size_t at = 0;
-    while (at < training->phases.count &&
-           !ss_strview_equal(ss_step_phase_text(model, &training->phases.data[at]),
-                             ss_strview_of(ss_phase_communication))) {
-        at++;
-    }
-    return at;
-}
-
 /* By step: exposed communication on devices, or else in the phase. */
 static uint64_t *find_waits(const struct ss_device_summary *devices, const struct ss_model *model,
                             const struct ss_step_summary *training)
 {
     uint64_t *waits = ss_alloc_zero(training->steps.count + 1, sizeof *waits);
-    size_t phases = training->phases.count, communication = communication_of(model, training);
+    size_t phases = training->phases.count,
+           communication = ss_step_phase_named(training, model, ss_phase_communication);
     if (devices->steps.count > 0) {
         for (size_t i = 0; i < devices->steps.count; i++) {
             const struct ss_device_step *on = &devices->steps.data[i];

@@ -360,18 +360,6 @@ static void find_causes(struct ss_stage_frontier *frontier, const struct walk *w
     }
 }
 
-static size_t find_communication(const struct ss_model *model,
-                                 const struct ss_step_summary *training)
-{
-    size_t at = 0;
-    while (at < training->phases.count &&
-           !ss_strview_equal(ss_step_phase_text(model, &training->phases.data[at]),
-                             ss_strview_of(ss_phase_communication))) {
-        at++;
-    }
-    return at;
-}
-
 void ss_stage_frontier_init(struct ss_stage_frontier *frontier,
                             const struct ss_selection *selection,
                             const struct ss_step_summary *training)
@@ -381,11 +369,12 @@ void ss_stage_frontier_init(struct ss_stage_frontier *frontier,
     if (training->steps.count == 0) {
         return;
     }
-    struct building building = {.frontier = frontier,
-                                .model = selection->model,
-                                .training = training,
-                                .phases = training->phases.count - 1,
-                                .communication = find_communication(selection->model, training)};
+    struct building building = {
+        .frontier = frontier,
+        .model = selection->model,
+        .training = training,
+        .phases = training->phases.count - 1,
+        .communication = ss_step_phase_named(training, selection->model, ss_phase_communication)};
     building.is_of_devices = building.phases == 0 && devices->steps.count > 0;
     building.slots = building.is_of_devices ? DEVICE_SLOTS : KINDS * (building.phases + 1);
     building.times = ss_alloc_zero(training->steps.count * building.slots, sizeof *building.times);

@@ -483,12 +483,7 @@ void ss_hot_lines_find(struct ss_hot_lines *lines, const struct ss_selection *se
                             .function = find_functions(model),
                             .seen_function = ss_alloc_zero(frames, sizeof(uint32_t)),
                             .seen = ss_alloc_zero(frames, sizeof *search.seen)};
-    for (size_t i = 0; i < steps->phases.count; i++) {
-        const struct ss_step_phase *phase = &steps->phases.data[i];
-        search.has_forward =
-            search.has_forward ||
-            ss_strview_equal(ss_step_phase_text(model, phase), ss_strview_of(ss_phase_forward));
-    }
+    search.has_forward = ss_step_phase_named(steps, model, ss_phase_forward) < steps->phases.count;
     for (size_t i = 0; i < steps->phases.count; i++) {
         const struct ss_step_phase *phase = &steps->phases.data[i];
         if (kind_of(model, phase) != HAS_RULES && phase->total_ns > 0) {

@@ -7,6 +7,7 @@
 #include "analysis/samples/line_samples.h"
 #include "analysis/table/uncertainty.h"
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/shared_names.h"
 
 /* --- what a sample waits for ----------------------------------------------------------------- */
@@ -158,16 +159,9 @@ static void collect_gil_waits(const struct scan *scan, struct gil_waits *gil_wai
 /* The first wait of the process that ends after `time_ns`. */
 static size_t first_after(const struct gil_waits *gil_waits, uint32_t process, uint64_t time_ns)
 {
-    size_t low = 0, high = gil_waits->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct gil_wait *gil_wait = &gil_waits->data[middle];
-        bool is_before = gil_wait->process < process ||
-                         (gil_wait->process == process && gil_wait->end_ns <= time_ns);
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    return low;
+    return ss_search(
+        i, 0, gil_waits->count,
+        ss_pair_at_most(gil_waits->data[i].process, gil_waits->data[i].end_ns, process, time_ns));
 }
 
 static uint64_t later(uint64_t a, uint64_t b)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/steps/ranges.h"
+#include "base/search.h"
 
 static int compare(const void *left, const void *right)
 {
@@ -43,15 +44,10 @@ void ss_phase_times_fini(struct ss_phase_times *times)
 const struct ss_phase_time *ss_phase_times_at(const struct ss_phase_times *times, uint32_t process,
                                               uint64_t time_ns)
 {
-    size_t low = 0, high = times->parts.count;
-    while (low < high) { /* the first that begins later */
-        size_t middle = low + (high - low) / 2;
-        const struct ss_phase_time *part = &times->parts.data[middle];
-        bool is_before =
-            part->process != process ? part->process < process : part->begin_ns <= time_ns;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    /* The first that begins later. */
+    size_t low = ss_search(i, 0, times->parts.count,
+                           ss_pair_at_most(times->parts.data[i].process,
+                                           times->parts.data[i].begin_ns, process, time_ns));
     const struct ss_phase_time *last = low > 0 ? &times->parts.data[low - 1] : NULL;
     return last != NULL && last->process == process && time_ns < last->end_ns ? last : NULL;
 }

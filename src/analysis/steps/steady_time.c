@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/steps/steady_time.h"
 
+#include "base/search.h"
+
 /* --- steady-state time ----------------------------------------------------------------------- */
 
 static void add_step(struct ss_steady_time *time, const struct ss_step *step)
@@ -50,14 +52,7 @@ void ss_steady_time_fini(struct ss_steady_time *time)
 /* The first part of the process, or of a later one. */
 static size_t first_part(const struct ss_steady_time *time, uint32_t process)
 {
-    size_t low = 0, high = time->parts.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        bool is_before = time->parts.data[middle].process < process;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    return low;
+    return ss_search(i, 0, time->parts.count, time->parts.data[i].process < process);
 }
 
 void ss_steady_cursor_init(struct ss_steady_cursor *cursor, const struct ss_steady_time *time,
@@ -97,11 +92,6 @@ uint64_t ss_steady_time_of(struct ss_steady_cursor *cursor, uint64_t begin_ns, u
     if (low < high && cursor->parts[low].begin_ns > end_ns) {
         high = low; /* the common case: it ends in its step */
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        bool is_before = cursor->parts[middle].begin_ns <= end_ns;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    low = ss_search(i, low, high, cursor->parts[i].begin_ns <= end_ns);
     return time_until(cursor, low, end_ns) - time_until(cursor, cursor->at, begin_ns);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/steps/ranges.h"
+#include "base/search.h"
 #include "base/shared_names.h"
 
 uint32_t ss_step_phase_name(const struct ss_model *model, const struct ss_model_range *range)
@@ -119,15 +120,11 @@ void ss_step_parts_sort_by_phase(struct ss_step_parts *parts)
 static void add_backward(const struct ss_exposed_communication *waits, size_t communication,
                          struct ss_step_part part, struct ss_step_parts *parts)
 {
-    size_t low = 0, high = waits->spans.count;
-    while (low < high) { /* the first that ends after the part's begin */
-        size_t middle = low + (high - low) / 2;
-        const struct ss_exposed_span *span = &waits->spans.data[middle];
-        bool is_before = span->process < part.process ||
-                         (span->process == part.process && span->end_ns <= part.begin_ns);
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    /* The first that ends after the part's begin. */
+    size_t low =
+        ss_search(i, 0, waits->spans.count,
+                  ss_pair_at_most(waits->spans.data[i].process, waits->spans.data[i].end_ns,
+                                  part.process, part.begin_ns));
     for (; low < waits->spans.count; low++) {
         const struct ss_exposed_span *span = &waits->spans.data[low];
         if (span->process != part.process || span->begin_ns >= part.end_ns) {
@@ -188,14 +185,7 @@ void ss_step_parts_fini(struct ss_step_parts *parts)
 
 size_t ss_step_parts_first(const struct ss_step_parts *parts, uint32_t process, uint64_t time_ns)
 {
-    size_t low = 0, high = parts->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct ss_step_part *part = &parts->data[middle];
-        bool is_before =
-            part->process < process || (part->process == process && part->end_ns <= time_ns);
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    return low;
+    return ss_search(
+        i, 0, parts->count,
+        ss_pair_at_most(parts->data[i].process, parts->data[i].end_ns, process, time_ns));
 }

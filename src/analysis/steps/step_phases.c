@@ -6,6 +6,7 @@
 #include "analysis/steps/step_parts.h"
 #include "base/alloc.h"
 #include "base/parallel.h"
+#include "base/search.h"
 #include "base/shared_names.h"
 
 static const char *const ordered_phases[] = {
@@ -67,13 +68,8 @@ static uint64_t phase_time_until(const struct ss_step_parts *parts, size_t phase
                                  uint64_t time_ns)
 {
     const struct ss_step_part key = {.process = process, .phase = phase, .begin_ns = time_ns};
-    size_t low = 0, high = parts->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        bool is_before = ss_step_part_compare_of_phase(&parts->data[middle], &key) < 0;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    size_t low =
+        ss_search(i, 0, parts->count, ss_step_part_compare_of_phase(&parts->data[i], &key) < 0);
     const struct ss_step_part *last = low > 0 ? &parts->data[low - 1] : NULL;
     if (last == NULL || last->phase != phase || last->process != process) {
         return 0;

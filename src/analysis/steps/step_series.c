@@ -6,6 +6,7 @@
 
 #include "analysis/table/mean_error.h"
 #include "base/alloc.h"
+#include "base/search.h"
 
 /* --- series ----------------------------------------------------------------------------------- */
 
@@ -73,15 +74,7 @@ size_t ss_step_series_at(const struct ss_step_series *series, uint32_t process, 
 {
     const struct ss_step *found = ss_step_at(series->training, process, time_ns);
     size_t index = found != NULL ? (size_t)(found - series->training->steps.data) : SIZE_MAX;
-    size_t low = 0, high = series->steps.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (series->steps.data[middle] < index) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low = ss_search(i, 0, series->steps.count, series->steps.data[i] < index);
     return low < series->steps.count && series->steps.data[low] == index ? low : SIZE_MAX;
 }
 

@@ -10,6 +10,7 @@
 #include "analysis/steps/steps_unrecorded.h"
 #include "analysis/table/distribution.h"
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/shared_names.h"
 
 /* --- which steps there are ------------------------------------------------------------------- */
@@ -218,15 +219,10 @@ static void classify_all(struct ss_step_summary *summary, const struct ss_model 
 const struct ss_step *ss_step_last(const struct ss_step_summary *summary, uint32_t process,
                                    uint64_t time_ns)
 {
-    size_t low = 0, high = summary->steps.count;
-    while (low < high) { /* the first that begins later */
-        size_t middle = low + (high - low) / 2;
-        const struct ss_step *step = &summary->steps.data[middle];
-        bool is_before =
-            step->process != process ? step->process < process : step->begin_ns <= time_ns;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    /* The first that begins later. */
+    size_t low = ss_search(i, 0, summary->steps.count,
+                           ss_pair_at_most(summary->steps.data[i].process,
+                                           summary->steps.data[i].begin_ns, process, time_ns));
     const struct ss_step *step = low > 0 ? &summary->steps.data[low - 1] : NULL;
     return step != NULL && step->process == process ? step : NULL;
 }
@@ -336,4 +332,16 @@ struct ss_strview ss_step_phase_text(const struct ss_model *model,
                                      const struct ss_step_phase *phase)
 {
     return phase->name != 0 ? ss_intern_get(&model->strings, phase->name) : ss_strview_of("other");
+}
+
+size_t ss_step_phase_named(const struct ss_step_summary *summary, const struct ss_model *model,
+                           const char *name)
+{
+    size_t at = 0;
+    while (at < summary->phases.count &&
+           !ss_strview_equal(ss_step_phase_text(model, &summary->phases.data[at]),
+                             ss_strview_of(name))) {
+        at++;
+    }
+    return at;
 }

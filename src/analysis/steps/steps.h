@@ -119,6 +119,9 @@ size_t ss_step_grown_phase(const struct ss_step_summary *summary, size_t step, u
 /* "data"; "other" for the rest of the step. */
 struct ss_strview ss_step_phase_text(const struct ss_model *model,
                                      const struct ss_step_phase *phase);
+/* The index of the phase of that name; the number of phases: there is none. */
+size_t ss_step_phase_named(const struct ss_step_summary *summary, const struct ss_model *model,
+                           const char *name);
 
 /* One row per step. After these columns follows one per phase, "NAME_ns". */
 enum ss_step_column {

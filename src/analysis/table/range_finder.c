@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/shared_names.h"
 #include "model/core/domains.h"
 
@@ -82,17 +83,9 @@ void ss_range_finder_fini(struct ss_range_finder *finder)
 uint32_t ss_range_at(const struct ss_range_finder *finder, uint32_t track, uint64_t time_ns)
 {
     const struct ss_model_range *ranges = finder->model->ranges.data;
-    size_t low = finder->spans[track].first, high = finder->spans[track].end;
-    size_t first = low;
-    while (low < high) { /* the first that begins after the time */
-        size_t middle = low + (high - low) / 2;
-        if (ranges[middle].begin_ns > time_ns) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    uint32_t found = low > first ? (uint32_t)low : 0; /* the one before it, plus one */
+    size_t first = finder->spans[track].first;
+    size_t next = ss_search(i, first, finder->spans[track].end, ranges[i].begin_ns <= time_ns);
+    uint32_t found = next > first ? (uint32_t)next : 0; /* the one before it, plus one */
     while (found != 0 && ranges[found - 1].end_ns <= time_ns) {
         found = finder->parents[found - 1];
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/training/training_facts.h"
+#include "base/search.h"
 #include "base/shared_names.h"
 
 /* In the order of events that begin at one time. */
@@ -196,15 +197,10 @@ static void walk(struct scan *scan, const struct event *events, size_t count)
 /* The part of the first wait before a worker begins to fetch. */
 static uint64_t until_fetch_ns(const struct scan *scan, const struct epoch *epoch)
 {
-    size_t low = 0, high = scan->fetches.count;
-    while (low < high) { /* the first of the epoch */
-        size_t middle = low + (high - low) / 2;
-        const struct fetch *fetch = &scan->fetches.data[middle];
-        bool is_before =
-            compare(fetch->trainer, fetch->begin_ns, epoch->process, epoch->begin_ns) < 0;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    /* The first of the epoch. */
+    size_t low = ss_search(i, 0, scan->fetches.count,
+                           compare(scan->fetches.data[i].trainer, scan->fetches.data[i].begin_ns,
+                                   epoch->process, epoch->begin_ns) < 0);
     const struct fetch *fetch = low < scan->fetches.count ? &scan->fetches.data[low] : NULL;
     if (fetch == NULL || fetch->trainer != epoch->process || fetch->begin_ns <= epoch->end_ns) {
         return 0;

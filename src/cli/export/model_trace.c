@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "trace/profile.h"
 #include "trace/writer.h"
 #include "trace/writer_entities.h"
@@ -257,16 +258,9 @@ static int compare_flows(const void *left, const void *right)
 static void add_flow(const struct writing *writing, uint32_t track, struct ss_trace_event *event)
 {
     bool is_end = event->kind == SS_EVENT_END; /* the point of a receive lies just before it */
-    size_t low = 0, high = writing->model->flows.count;
     struct ss_model_flow wanted = {.track = track, .time_ns = event->time_ns - is_end};
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_flows(&writing->flows[middle], &wanted) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low = ss_search(i, 0, writing->model->flows.count,
+                           compare_flows(&writing->flows[i], &wanted) < 0);
     if (low < writing->model->flows.count && compare_flows(&writing->flows[low], &wanted) == 0 &&
         (!is_end || writing->flows[low].is_of_run)) {
         event->flow = writing->flows[low].is_end ? SS_FLOW_END : SS_FLOW_THROUGH;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/shared_names.h"
 #include "model/builder/load_tracks.h"
 
@@ -67,15 +68,9 @@ static void collect_spans(const struct ss_model *model, size_t first_range, stru
 /* The step of the process at that time; NULL: none. */
 static const struct span *span_at(const struct spans *spans, uint32_t process, uint64_t time_ns)
 {
-    size_t low = 0, high = spans->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct span *span = &spans->data[middle];
-        bool is_before =
-            span->process != process ? span->process < process : span->begin_ns <= time_ns;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    size_t low = ss_search(
+        i, 0, spans->count,
+        ss_pair_at_most(spans->data[i].process, spans->data[i].begin_ns, process, time_ns));
     const struct span *span = low > 0 ? &spans->data[low - 1] : NULL;
     return span != NULL && span->process == process && time_ns < span->end_ns ? span : NULL;
 }
@@ -143,16 +138,9 @@ static void collect_phases(const struct ss_model *model, size_t first_range, str
 /* The first phase of the process that begins later, or where it would be. */
 static size_t phase_after(const struct phases *phases, uint32_t process, uint64_t time_ns)
 {
-    size_t low = 0, high = phases->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct phase *phase = &phases->data[middle];
-        bool is_before =
-            phase->process != process ? phase->process < process : phase->begin_ns <= time_ns;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    return low;
+    return ss_search(
+        i, 0, phases->count,
+        ss_pair_at_most(phases->data[i].process, phases->data[i].begin_ns, process, time_ns));
 }
 
 /* Whether the time is after a forward or backward, and the next phase is a backward or the

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/search.h"
+
 /* Halvings of the time, and the fewest bounds of a part. */
 enum { MOST_SPLITS = 10, FEWEST_BOUNDS = 4 };
 
@@ -332,16 +334,8 @@ bool ss_clock_fit(struct ss_clock_bounds *bounds, uint64_t from_ns, uint64_t to_
 const struct ss_clock_segment *ss_clock_fit_segment(const struct ss_clock_segment *segments,
                                                     size_t count, uint64_t time_ns)
 {
-    size_t low = 0, high = count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (segments[middle].from_ns <= time_ns) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return &segments[low];
+    size_t next = count > 0 ? ss_search(i, 1, count, segments[i].from_ns <= time_ns) : 1;
+    return &segments[next - 1];
 }
 
 uint64_t ss_clock_fit_map(const struct ss_clock_segment *segments, size_t count, uint64_t time_ns)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "model/files/sqlite_inside.h"
@@ -97,16 +98,7 @@ void ss_sqlite_texts_free(struct ss_sqlite_texts *texts)
 /* The first place at or behind the number. */
 static size_t find_place(const struct ss_sqlite_texts *texts, int64_t number)
 {
-    size_t low = 0, high = texts->places.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (texts->places.data[middle].number < number) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return ss_search(i, 0, texts->places.count, texts->places.data[i].number < number);
 }
 
 bool ss_sqlite_texts_get(struct ss_sqlite_texts *texts, int64_t number, struct ss_strview *text)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/device_api.h"
+#include "base/search.h"
 #include "wire/json_scan.h"
 
 /* NCCL's names of the members. */
@@ -97,16 +98,8 @@ static uint64_t little_endian(const char *bytes, uint32_t size)
 static size_t first_entry(const struct ss_nsys_payloads *payloads, int64_t domain, int64_t schema)
 {
     struct ss_nsys_payload_entry key = {.domain = domain, .schema = schema};
-    size_t low = 0, high = payloads->entries.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_entries(&payloads->entries.data[middle], &key) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return ss_search(i, 0, payloads->entries.count,
+                     compare_entries(&payloads->entries.data[i], &key) < 0);
 }
 
 /* A head of 32 bytes: domain, flags, schema, flags, and the sizes of payload and whole. */

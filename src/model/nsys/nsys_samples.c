@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "model/builder/load_tracks.h"
 #include "model/nsys/nsys_loading.h"
 
@@ -156,15 +157,7 @@ static void read_chains(struct chains *chains)
 
 static const struct chain *find_chain(const struct chains *chains, int64_t number)
 {
-    size_t low = 0, high = chains->chains.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (chains->chains.data[middle].number < number) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low = ss_search(i, 0, chains->chains.count, chains->chains.data[i].number < number);
     bool has = low < chains->chains.count && chains->chains.data[low].number == number;
     return has ? &chains->chains.data[low] : NULL;
 }

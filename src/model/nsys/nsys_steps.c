@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 
 enum { LEAST_STEPS = 2 /* one range is not a loop */ };
 
@@ -269,18 +270,10 @@ void ss_nsys_steps_put(struct ss_nsys_steps *steps, struct ss_nsys_rows *rows)
 
 int64_t ss_nsys_step_at(const struct ss_nsys_steps *steps, uint32_t process, uint64_t time_ns)
 {
-    size_t low = 0, high = steps->steps.count; /* the first step that begins later */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct ss_nsys_step *step = &steps->steps.data[middle];
-        bool is_later =
-            step->process != process ? step->process > process : step->begin_ns > time_ns;
-        if (is_later) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
+    /* The first step that begins later. */
+    size_t low = ss_search(i, 0, steps->steps.count,
+                           ss_pair_at_most(steps->steps.data[i].process,
+                                           steps->steps.data[i].begin_ns, process, time_ns));
     const struct ss_nsys_step *step = low > 0 ? &steps->steps.data[low - 1] : NULL;
     bool is_in = step != NULL && step->process == process && time_ns < step->end_ns;
     return is_in ? step->number : -1;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "model/snapshot/snapshot_rows.h"
 
 enum { NO_TIME_NS = 1 }; /* of all events without times, which have an order alone */
@@ -116,17 +117,10 @@ static void sort_actions(struct history *history)
 static const struct action *first_action(const struct history *history, uint64_t address,
                                          enum subject subject)
 {
-    size_t low = 0, high = history->actions.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct action *action = &history->by_address[middle];
-        if (action->address < address ||
-            (action->address == address && subject_of(action->kind) < subject)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low = ss_search(i, 0, history->actions.count,
+                           history->by_address[i].address < address ||
+                               (history->by_address[i].address == address &&
+                                subject_of(history->by_address[i].kind) < subject));
     const struct action *found = &history->by_address[low];
     return low < history->actions.count && found->address == address &&
                    subject_of(found->kind) == subject

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "record/devices/device_tracks.h"
 #include "trace/writer_tracks.h"
@@ -153,15 +154,9 @@ static void put_counter(struct ss_record_metrics *metrics, const struct ss_trace
 
 static struct newest *find_newest(struct ss_record_metrics *metrics, uint32_t track)
 {
-    size_t first = 0, end = metrics->newest.count;
-    while (first < end) { /* refs are ascending */
-        size_t middle = first + (end - first) / 2;
-        if (metrics->newest.data[middle].value.track_ref < track) {
-            first = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
+    /* Refs are ascending. */
+    size_t first =
+        ss_search(i, 0, metrics->newest.count, metrics->newest.data[i].value.track_ref < track);
     return &metrics->newest.data[first];
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/shared_names.h"
 #include "model/core/domains.h"
 #include "view/export/kineto_inside.h"
@@ -119,16 +120,7 @@ static size_t first_from(const struct begin *begins, size_t count, uint32_t proc
                          uint64_t time_ns)
 {
     struct begin key = {.process = process, .begin_ns = time_ns};
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_begins(&begins[middle], &key) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return ss_search(i, 0, count, compare_begins(&begins[i], &key) < 0);
 }
 
 static void add_window(struct ss_kineto_kinds *kinds, const struct begin *of)
@@ -183,15 +175,11 @@ bool ss_kineto_is_double(const struct ss_kineto_kinds *kinds, const struct ss_mo
         strcmp(ss_model_text(model, track->name), ss_domain_torch) != 0) {
         return false;
     }
-    size_t low = 0, high = kinds->windows.count;
-    while (low < high) { /* the first window that begins after the range */
-        size_t middle = low + (high - low) / 2;
-        const struct ss_kineto_window *window = &kinds->windows.data[middle];
-        bool is_before = window->process < process ||
-                         (window->process == process && window->begin_ns <= range->begin_ns);
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    /* The first window that begins after the range. */
+    size_t low =
+        ss_search(i, 0, kinds->windows.count,
+                  ss_pair_at_most(kinds->windows.data[i].process, kinds->windows.data[i].begin_ns,
+                                  process, range->begin_ns));
     const struct ss_kineto_window *last = low > 0 ? &kinds->windows.data[low - 1] : NULL;
     return last != NULL && last->process == process && range->begin_ns < last->end_ns;
 }

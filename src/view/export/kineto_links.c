@@ -5,6 +5,7 @@
 
 #include "analysis/launches/device_work.h"
 #include "base/alloc.h"
+#include "base/search.h"
 #include "view/export/kineto_inside.h"
 
 /* Annotations of one name nest at most this deep in those that are searched. */
@@ -57,13 +58,9 @@ uint32_t ss_kineto_scope_at(struct ss_kineto_links *links, uint64_t name, uint64
         qsort(links->scopes.data, links->scopes.count, sizeof *links->scopes.data, compare_scopes);
     }
     links->scopes_sorted = true;
-    size_t low = 0, high = links->scopes.count;
-    while (low < high) { /* the first that begins after the time */
-        size_t middle = low + (high - low) / 2;
-        bool is_before = compare_scopes(&links->scopes.data[middle], &key) < 0;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    /* The first that begins after the time. */
+    size_t low =
+        ss_search(i, 0, links->scopes.count, compare_scopes(&links->scopes.data[i], &key) < 0);
     for (int tried = 0; low > 0 && tried < MOST_TRIED; tried++) {
         const struct ss_kineto_scope *scope = &links->scopes.data[--low];
         if (scope->name != name) {

@@ -90,16 +90,14 @@ static void print_run(const struct made *made)
 
 /* --- what is shown ------------------------------------------------------------------------ */
 
-static char *render(ss_report_render *view, const struct ss_document *document)
+static void render(ss_report_render *view, const struct ss_document *document, char **text)
 {
     struct ss_report_style style = {0};
-    char *text = NULL;
     size_t length;
-    FILE *out = open_memstream(&text, &length);
+    FILE *out = open_memstream(text, &length);
     assert_non_null(out);
     assert_int_equal(view(document, &style, out, NULL), SS_OK);
     fclose(out);
-    return text;
 }
 
 static void compose(const struct made *made, const struct ss_table_kind *kind,
@@ -139,7 +137,8 @@ static void write_wait(const struct made *made, char *text, size_t size)
     *out = ss_sentence_of(&document.arena);
     ss_sentence_add(out, " by ");
     ss_sentence_add_duration(out, made->late->claim.wait_ns);
-    char *rendered = render(ss_report_text, &document);
+    char *rendered = NULL;
+    render(ss_report_text, &document, &rendered);
     snprintf(text, size, "%.*s", (int)strcspn(rendered, "\n"), rendered);
     free(rendered);
     ss_document_fini(&document);
@@ -233,7 +232,9 @@ static void check_outputs(const struct made *made)
     struct ss_document document;
     bool is_one = made->late->verdict == SS_LATE_ONE;
     compose(made, &ss_overview, &document);
-    char *text = render(ss_report_text, &document), *json = render(ss_report_json, &document);
+    char *text = NULL, *json = NULL;
+    render(ss_report_text, &document, &text);
+    render(ss_report_json, &document, &json);
     check_text(made, text, is_one);
     check_json(made, json);
     free(text);
@@ -249,7 +250,7 @@ static void check_outputs(const struct made *made)
                                     strcmp(block->table.data.name, tables[i]) == 0 &&
                                     block->table.data.row_count > 0);
         }
-        text = render(ss_report_text, &document);
+        render(ss_report_text, &document, &text);
         check_text(made, text, is_one && has_rows);
         free(text);
         ss_document_fini(&document);
