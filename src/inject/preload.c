@@ -275,11 +275,13 @@ __attribute__((constructor)) static void on_load(void)
 {
     int (*add_audit_hook)(audit_hook, void *) = NULL;
     int (*is_initialized)(void) = NULL;
+    void *(*thread_state)(void) = NULL;
     if (dlopen == NULL || dlsym == NULL || getenv == NULL) {
         return;
     }
     *(void **)&add_audit_hook = dlsym(NULL, "PySys_AddAuditHook");
     *(void **)&is_initialized = dlsym(NULL, "Py_IsInitialized");
+    *(void **)&thread_state = dlsym(NULL, "PyThreadState_GetUnchecked");
     *(void **)&tuple_item = dlsym(NULL, "PyTuple_GetItem");
     *(void **)&utf8 = dlsym(NULL, "PyUnicode_AsUTF8");
     *(void **)&clear_error = dlsym(NULL, "PyErr_Clear");
@@ -288,7 +290,9 @@ __attribute__((constructor)) static void on_load(void)
     *(void **)&replace_slice = dlsym(NULL, "PyList_SetSlice");
     if (add_audit_hook != NULL && tuple_item != NULL && utf8 != NULL && clear_error != NULL &&
         getenv("STEPSCOPE_LIBRARY") != NULL) {
-        if (is_initialized != NULL && is_initialized() != 0) {
+        /* From 3.15 on an interpreter counts as initialized only after it has imported `site`. */
+        if ((is_initialized != NULL && is_initialized() != 0) ||
+            (thread_state != NULL && thread_state() != NULL)) {
             route = "sitecustomize";
             add_audit_hook(hook, NULL);
         } else {

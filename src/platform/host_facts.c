@@ -12,7 +12,6 @@
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "platform/ptrace_access.h"
@@ -67,13 +66,18 @@ static bool find_hidepid(void)
     return hidden;
 }
 
+void ss_host_facts_put_kernel(struct ss_host_facts *facts, const struct utsname *name)
+{
+    snprintf(facts->kernel, sizeof facts->kernel, "%s %s %s", name->sysname, name->release,
+             name->machine);
+}
+
 void ss_host_facts_collect(struct ss_host_facts *facts)
 {
     *facts = (struct ss_host_facts){0};
     struct utsname name;
     if (uname(&name) == 0) {
-        snprintf(facts->kernel, sizeof facts->kernel, "%.16s %.32s %.20s", name.sysname,
-                 name.release, name.machine);
+        ss_host_facts_put_kernel(facts, &name);
     }
     cpu_set_t set;
     facts->cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)

@@ -6,22 +6,26 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/utsname.h>
 
 #include "platform/proc_status.h"
 
 struct ss_host_facts {
-    char kernel[72];       /* "Linux 6.1.0-18-amd64 x86_64" */
-    int cores;             /* on which this process may run */
-    char clock_source[32]; /* "tsc", "kvm-clock", …; "" unknown */
-    int perf_paranoid;     /* kernel.perf_event_paranoid */
-    bool perf_known;       /* false: this kernel has no perf events */
-    int perf_errno;        /* of opening the event that reports new processes; 0: success */
+    char kernel[sizeof(struct utsname)]; /* "Linux 6.1.0-18-amd64 x86_64" */
+    int cores;                           /* on which this process may run */
+    char clock_source[32];               /* "tsc", "kvm-clock", …; "" unknown */
+    int perf_paranoid;                   /* kernel.perf_event_paranoid */
+    bool perf_known;                     /* false: this kernel has no perf events */
+    int perf_errno; /* of opening the event that reports new processes; 0: success */
     bool in_container;
     struct ss_proc_status self;
     bool proc_hidepid; /* processes of other users are not visible */
 };
 
 void ss_host_facts_collect(struct ss_host_facts *facts);
+/* The whole of it: what a kernel was built for ends its release, such as
+ * "-microsoft-standard-WSL2". */
+void ss_host_facts_put_kernel(struct ss_host_facts *facts, const struct utsname *name);
 
 struct ss_folder_facts {
     char path[512];

@@ -78,6 +78,7 @@ struct attempt {
     bool has_stable_frame; /* the chain reached a frame that is equal in both copies */
     bool reached_base;
     bool is_torn;          /* a frame changed during the read */
+    bool has_gap;          /* see skip_outside: the frames are right, but some are unknown */
     bool was_mispredicted; /* a frame was not where it was predicted */
     /* With a single copy of the data stack: */
     struct ss_walk_outside outside;
@@ -171,6 +172,27 @@ static bool is_first(const struct ss_python *python, const struct ss_python_walk
     return attempt->upper == start || attempt->upper == start + 8;
 }
 
+/* Goes on below a frame outside the data stack that could not be read in time. A generator that is
+ * suspended has its name, but no caller: it may be another generator. */
+static bool skip_outside(struct ss_python *python, const struct ss_python_walk *walk,
+                         struct ss_walk_frame *frame, struct attempt *attempt)
+{
+    uint64_t below = ss_walk_skip_outside(python, walk, attempt->upper);
+    if (below == 0) {
+        return false;
+    }
+    if (!ss_walk_is_entry(walk, frame->address)) {
+        if (frame->code != 0) {
+            put_frame(python, frame, attempt);
+        }
+        attempt->has_gap = true;
+        python->scratch->reversed[place_of(attempt->count++)] =
+            ss_code_mark(&python->codes, ss_strview_of("<unknown: a generator that had ended>"));
+    }
+    frame->previous = below;
+    return true;
+}
+
 /* Follows the frames from `leaf` on. Fills scratch->reversed, scratch->chain and scratch->missed.
  * Long: a frame is judged by what all frames before it have shown, which is the state of this loop.
  */
@@ -197,11 +219,17 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
         }
         bool is_cycle = frame.address == cycle_mark;
         cycle_mark = (step & (step - 1)) == 0 ? frame.address : cycle_mark;
+        bool is_there =
+            !is_outside || ss_walk_read_outside(python, walk, piece, &frame, &attempt->outside);
+        if (!is_there && skip_outside(python, walk, &frame, attempt)) {
+            attempt->is_from_outside = true;
+            is_direct = false;
+            continue;
+        }
         /* After a frame that changed, the chain may lead anywhere. */
-        if (is_cycle || steps_left-- == 0 ||
-            (is_outside ? !ss_walk_read_outside(python, walk, piece, &frame, &attempt->outside)
-                        : piece == NULL &&
-                              (attempt->is_torn || !ss_walk_read_unpredicted(python, &frame)))) {
+        if (is_cycle || steps_left-- == 0 || !is_there ||
+            (!is_outside && piece == NULL &&
+             (attempt->is_torn || !ss_walk_read_unpredicted(python, &frame)))) {
             attempt->was_mispredicted = true;
             return;
         }
@@ -235,7 +263,8 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
             (piece == NULL || (!in_top && !is_anchored)) && !trusts_frame_state && !is_outside;
         if (!in_chunk) {
             ss_vec_push(&scratch->chain,
-                        (struct ss_walk_external){frame.address, frame.code, frame.previous, 0});
+                        (struct ss_walk_external){frame.address, frame.code, frame.previous, 0,
+                                                  ss_walk_is_shim(python, &frame)});
         }
         ss_walk_note_frame(walk, frame.address, &attempt->observation);
         /* Within a chunk a caller is below its callee. */
@@ -513,9 +542,10 @@ enum ss_python_result ss_walk_complete(struct ss_python *python, struct ss_pytho
         }
         if (is_verified(&attempt)) {
             put_result(python, &attempt, stack);
-            return attempt.count == 0                    ? SS_PYTHON_EMPTY
-                   : attempt.count > SS_PYTHON_MAX_DEPTH ? SS_PYTHON_PARTIAL
-                                                         : SS_PYTHON_OK;
+            bool is_partial = attempt.has_gap || attempt.count > SS_PYTHON_MAX_DEPTH;
+            return attempt.count == 0 ? SS_PYTHON_EMPTY
+                   : is_partial       ? SS_PYTHON_PARTIAL
+                                      : SS_PYTHON_OK;
         }
         /* Stores the longest verified part, in case no attempt succeeds. */
         if (attempt.reached_base && !attempt.was_mispredicted &&

@@ -243,18 +243,43 @@ static void search_copy(const struct search *search, const uint64_t pointers[2],
     }
 }
 
-void ss_walk_find_leaves(struct ss_python *python, const struct ss_python_walk *walk,
-                         const uint64_t pointers[2], struct ss_walk_leaves *leaves)
+static struct search begin_search(struct ss_python *python, const struct ss_python_walk *walk)
 {
-    struct search search = {.python = python, .walk = walk};
     const struct ss_walk_piece *copy = ss_walk_snapshot(python->scratch);
-    uint64_t pointer = pointers[0] != UINT64_MAX ? pointers[0] : pointers[1];
-    *leaves = (struct ss_walk_leaves){.is_exact = python->layout.frame_stackpointer != SS_ABSENT};
+    struct search search = {.python = python, .walk = walk};
     if (copy != NULL) {
         search.bytes = copy->bytes;
         search.start = copy->start;
         search.end = copy->end;
     }
+    return search;
+}
+
+uint64_t ss_walk_find_below(struct ss_python *python, const struct ss_python_walk *walk,
+                            uint64_t frame)
+{
+    struct search search = begin_search(python, walk);
+    struct ss_walk_frame below;
+    uint64_t address = walk->top_start, next;
+    for (int step = 0; step < MAX_CLIMB && get_frame(&search, address, &below); step++) {
+        next = address + ss_code_frame_bytes(&python->codes, below.code);
+        if (next == frame) {
+            return address;
+        }
+        if (next <= address || next > frame) {
+            return 0;
+        }
+        address = next;
+    }
+    return 0;
+}
+
+void ss_walk_find_leaves(struct ss_python *python, const struct ss_python_walk *walk,
+                         const uint64_t pointers[2], struct ss_walk_leaves *leaves)
+{
+    struct search search = begin_search(python, walk);
+    uint64_t pointer = pointers[0] != UINT64_MAX ? pointers[0] : pointers[1];
+    *leaves = (struct ss_walk_leaves){.is_exact = python->layout.frame_stackpointer != SS_ABSENT};
     bool is_above = ss_walk_in_current_chunk(walk, pointer) && !is_covered(&search, pointer) &&
                     pointer >= search.start;
     if (pointer == UINT64_MAX) {
@@ -262,7 +287,7 @@ void ss_walk_find_leaves(struct ss_python *python, const struct ss_python_walk *
     }
     if (pointer == 0 && pointers[1] == 0) {
         put(leaves, 0);
-    } else if (is_above || copy == NULL) { /* the stack is higher than predicted */
+    } else if (is_above || search.bytes == NULL) { /* the stack is higher than predicted */
         put(leaves, pointer);
     } else if (pointer != 0 || pointers[1] != 0) {
         search_copy(&search, pointers, pointer, leaves);

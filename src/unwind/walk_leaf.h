@@ -29,4 +29,9 @@ struct ss_walk_leaves {
 void ss_walk_find_leaves(struct ss_python *python, const struct ss_python_walk *walk,
                          const uint64_t pointers[2], struct ss_walk_leaves *leaves);
 
+/* The frame right below one of the copy, whatever called that one: the memory of the data stack has
+ * no gaps. From 3.12 on, where code objects say how large their frames are; 0: unknown. */
+uint64_t ss_walk_find_below(struct ss_python *python, const struct ss_python_walk *walk,
+                            uint64_t frame);
+
 #endif

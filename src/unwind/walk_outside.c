@@ -3,16 +3,20 @@
 
 #include <string.h>
 
+#include "unwind/walk_leaf.h"
+
 enum {
     MAX_FRAME_BYTES = 512,
     OWNED_BY_THREAD = 0, /* owners of frames, from 3.11 on; always 0 before */
     OWNED_BY_GENERATOR = 1,
+    C_STACK_BYTES = 128 << 10, /* below an entry from C, on the same stack */
 };
 
 bool ss_walk_read_unpredicted(struct ss_python *python, struct ss_walk_frame *frame)
 {
     uint8_t bytes[MAX_FRAME_BYTES];
     struct ss_walk_scratch *scratch = python->scratch;
+    frame->code = 0;
     if ((frame->address & 7) != 0 || scratch->missed.count >= SS_PYTHON_MAX_DEPTH ||
         !ss_memory_read(python->reader, frame->address, bytes, (size_t)python->layout.frame_size)) {
         return false;
@@ -68,8 +72,27 @@ bool ss_walk_read_outside(struct ss_python *python, const struct ss_python_walk 
         is_whole(python, frame)) {
         return true;
     }
-    /* Read now, a generator may be another one at the same address. */
+    /* Read now, a generator may be another one at the same address; not so without a GIL, where
+     * the allocator takes all other blocks of a page first. */
     bool is_there = ss_walk_read_unpredicted(python, frame);
-    outside->is_unpredicted |= !ss_walk_is_shim(python, frame);
+    outside->is_unpredicted |= !ss_walk_is_shim(python, frame) && !python->layout.is_free_threaded;
     return is_there && is_whole(python, frame);
+}
+
+uint64_t ss_walk_skip_outside(struct ss_python *python, const struct ss_python_walk *walk,
+                              uint64_t upper)
+{
+    return python->layout.is_free_threaded && upper != 0 ? ss_walk_find_below(python, walk, upper)
+                                                         : 0;
+}
+
+bool ss_walk_is_entry(const struct ss_python_walk *walk, uint64_t address)
+{
+    for (size_t i = 0; i < walk->externals.count; i++) {
+        const struct ss_walk_external *seen = &walk->externals.data[i];
+        if (seen->is_entry && seen->address - address < C_STACK_BYTES) {
+            return true;
+        }
+    }
+    return false;
 }

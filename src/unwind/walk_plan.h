@@ -31,6 +31,7 @@ struct ss_walk_external {
     uint64_t address;
     uint64_t code, previous; /* as last seen in a chain; previous 0: unknown */
     uint32_t last_walk;
+    bool is_entry; /* from C: it lies on the C stack of the thread */
 };
 
 struct ss_walk_span {

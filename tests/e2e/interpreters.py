@@ -29,7 +29,8 @@ def _candidates():
 
 
 def _describe(command):
-    code = ("import sys, sysconfig; print('%d.%d.%d' % sys.version_info[:3], "
+    code = ("import sys, sysconfig; v = sys.version_info; "
+            "print('%d.%d.%d' % v[:3] + {'final': '', 'candidate': 'rc%d' % v[4]}.get(v[3], v[3][0] + str(v[4])), "
             "int(bool(sysconfig.get_config_var('Py_GIL_DISABLED'))), "
             "int(hasattr(sys, 'gettotalrefcount')))")
     try:
@@ -59,6 +60,15 @@ def by_minor():
     for version, command in INTERPRETERS.items():
         if re.fullmatch(r"[\d.]+", version) and len(command) == 1:
             found.setdefault(version.rsplit(".", 1)[0], command)
+    return found
+
+
+def without_gil():
+    """The first free-threaded interpreter of each minor version: {"3.13t": command}."""
+    found = {}
+    for version, command in INTERPRETERS.items():
+        if version.endswith("t") and len(command) == 1:
+            found.setdefault(version.rsplit(".", 1)[0] + "t", command)
     return found
 
 

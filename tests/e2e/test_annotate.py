@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 import pytest
-from interpreters import INTERPRETERS, WORKLOADS, by_minor
+from interpreters import WORKLOADS, by_minor, without_gil
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "stepscope"
@@ -44,10 +44,8 @@ def run_python(command, *arguments, path, **env):
 
 
 def commands():
-    """One of each minor version, and those without a GIL: {"3.13": command, "3.13.5t": command}."""
-    free = {version: command for version, command in INTERPRETERS.items()
-            if version.endswith("t") and len(command) == 1}
-    return {**by_minor(), **free}
+    """One of each minor version, and those without a GIL: {"3.13": command, "3.13t": command}."""
+    return {**by_minor(), **without_gil()}
 
 
 VERSIONS = sorted(commands(), key=lambda v: (len(v), v))

@@ -214,7 +214,7 @@ static inline void image_publish(struct image *image)
     uint64_t words[PUBLISHED_WORDS];
     const struct ss_cpython_layout *layout = image->layout;
     if (layout->version >= 0x030d) {
-        published_fill(words, layout->version);
+        published_fill(words, layout->version, layout->is_free_threaded);
         memcpy(image_at(image, image->runtime), words,
                (size_t)layout->runtime_interpreters_head < sizeof words
                    ? (size_t)layout->runtime_interpreters_head
@@ -291,7 +291,8 @@ static inline struct ss_python_location image_location(const struct image *image
 {
     return (struct ss_python_location){.runtime_address = image->runtime,
                                        .version_hex = (uint32_t)image->layout->version << 16,
-                                       .is_debug = image->layout->is_debug};
+                                       .is_debug = image->layout->is_debug,
+                                       .is_free_threaded = image->layout->is_free_threaded};
 }
 
 #endif

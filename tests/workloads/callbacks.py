@@ -2,10 +2,12 @@
 """Functions of about a microsecond that C code and generators call: map, sort, sum, comprehensions,
 constructors, properties, coroutines. CALLS names what each function may call.
 
-    callbacks.py [SECONDS]"""
+    callbacks.py [SECONDS [THREADS]]     THREADS: that many call them at once
+"""
 
 import json
 import sys
+import threading
 import time
 
 
@@ -125,4 +127,10 @@ def main(seconds):
 
 
 print(json.dumps({"calls": CALLS}), flush=True)
-main(float(sys.argv[1]) if len(sys.argv) > 1 else 3600.0)
+seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 3600.0
+workers = [threading.Thread(target=main, args=(seconds,), name=f"worker-{number}")
+           for number in range(int(sys.argv[2]) if len(sys.argv) > 2 else 0)]
+for worker in workers:
+    worker.start()
+if not workers:
+    main(seconds)

@@ -199,9 +199,10 @@ static uint32_t describe_function(void *function)
 
 uint32_t ss_itt_name_of_function(void *function)
 {
-    /* One word holds an address and its name: user addresses have 47 bits, names 16. */
+    /* One word holds an address and its name, which has 16 bits. Addresses have 47; with page
+     * tables of five levels up to 56, and then they are described each time. */
     static _Atomic uint64_t slots[FUNCTION_SLOTS];
-    uint64_t address = (uint64_t)(uintptr_t)function & ((UINT64_C(1) << 48) - 1);
+    uint64_t address = (uint64_t)(uintptr_t)function;
     _Atomic uint64_t *slot = &slots[(address ^ address >> 10) % FUNCTION_SLOTS];
     uint64_t cached = atomic_load_explicit(slot, memory_order_relaxed);
     if (function != NULL && cached >> 16 == address && (cached & 0xffff) != 0) {
@@ -210,6 +211,8 @@ uint32_t ss_itt_name_of_function(void *function)
     int saved = errno;
     uint32_t name = function != NULL ? describe_function(function) : 0;
     errno = saved;
-    atomic_store_explicit(slot, address << 16 | name, memory_order_relaxed);
+    if (address >> 48 == 0) {
+        atomic_store_explicit(slot, address << 16 | name, memory_order_relaxed);
+    }
     return name;
 }

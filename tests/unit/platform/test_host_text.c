@@ -14,6 +14,7 @@
 #include "platform/counter_step.h"
 #include "platform/host_cpu.h"
 #include "platform/host_devices.h"
+#include "platform/host_facts.h"
 #include "platform/host_memory.h"
 #include "platform/process_usage.h"
 
@@ -343,9 +344,23 @@ static void limits_of_control_groups(void **state)
     assert_false(ss_cgroup_parse_cpu_stat(view("x"), &cpu));
 }
 
+static void the_name_of_a_kernel_is_whole(void **state)
+{
+    (void)state;
+    struct ss_host_facts facts = {0};
+    struct utsname name = {
+        .sysname = "Linux", .release = "6.6.114.1-microsoft-standard-WSL2", .machine = "x86_64"};
+    ss_host_facts_put_kernel(&facts, &name);
+    assert_string_equal(facts.kernel, "Linux 6.6.114.1-microsoft-standard-WSL2 x86_64");
+    memset(name.release, 'r', sizeof name.release - 1);
+    ss_host_facts_put_kernel(&facts, &name);
+    assert_non_null(strstr(facts.kernel, "rr x86_64"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_name_of_a_kernel_is_whole),
         cmocka_unit_test(cpu_rows_of_many_kernels),
         cmocka_unit_test(cpu_rows_beyond_the_room_are_counted),
         cmocka_unit_test(what_is_no_cpu_row_is_none),

@@ -12,6 +12,7 @@
 #include "../../fakes/cpython_image.h"
 
 static uint8_t memory[IMAGE_BYTES];
+static bool without_gil; /* all cases run once more in free-threaded builds, from 3.13 on */
 
 struct fixture {
     struct image image;
@@ -26,7 +27,8 @@ enum { VERSIONS = sizeof versions / sizeof versions[0], DEPTH = 12 };
 static void begin(struct fixture *fixture, uint16_t version)
 {
     memset(fixture, 0, sizeof *fixture);
-    image_build(&fixture->image, ss_cpython_layout_get(version, false, false), memory);
+    image_build(&fixture->image,
+                ss_cpython_layout_get(version, false, without_gil && version >= 0x030d), memory);
     image_publish(&fixture->image);
     for (int i = 0; i < DEPTH; i++) {
         char name[16];
@@ -647,6 +649,67 @@ static void a_suspended_greenlet_is_no_stack(void **state)
     }
 }
 
+/* f11 calls a frame outside the data stack, at an address that no walk has seen, which calls a
+ * function. */
+static uint64_t call_from_outside(struct image *image, uint64_t outside)
+{
+    image_fill_frame(image, outside, image_code(image, "generator", 5000),
+                     image->frames[image->frame_count - 1], 0);
+    image_put(image, outside, image->layout->frame_owner, 1, 1);
+    uint64_t called = image_push(image, image_code(image, "called", 7001), 5);
+    image_put_word(image, called, image->layout->frame_previous, outside);
+    image_set_running(image, called, true);
+    return called;
+}
+
+static void assert_skipped(struct fixture *fixture, const char *between[], uint32_t count)
+{
+    struct ss_python_stack stack;
+    struct ss_python_frame frame;
+    assert_int_equal(ss_python_walk_thread(fixture->python, fixture->thread, &stack),
+                     count > 0 && between[0][0] == '<' ? SS_PYTHON_PARTIAL : SS_PYTHON_OK);
+    assert_int_equal(stack.retries, 0);
+    assert_int_equal(stack.depth, DEPTH + count + 1);
+    assert_frame(fixture, &stack, DEPTH - 1, "f11", 1102);
+    for (uint32_t i = 0; i < count; i++) {
+        ss_python_frame_get(fixture->python, stack.frames[DEPTH + i], &frame);
+        assert_memory_equal(frame.name.data, between[i], frame.name.length);
+    }
+    assert_frame(fixture, &stack, stack.depth - 1, "called", 7002);
+}
+
+/* Each new generator has another address there. */
+static void without_a_gil_a_generator_that_is_gone_is_skipped(void **state)
+{
+    (void)state;
+    static const char *const gone = "<unknown: a generator that had ended>";
+    for (int v = 0; v < VERSIONS; v++) {
+        struct fixture fixture;
+        struct ss_python_stack stack;
+        if (!without_gil || versions[v] < 0x030d) {
+            continue;
+        }
+        begin(&fixture, versions[v]);
+        struct image *image = &fixture.image;
+        assert_int_equal(ss_python_walk_thread(fixture.python, fixture.thread, &stack),
+                         SS_PYTHON_OK);
+        uint64_t outside = image_alloc(image, 256);
+        uint64_t called = call_from_outside(image, outside);
+        assert_skipped(&fixture, (const char *[]){"generator"}, 1);
+        image_put_word(image, outside, image->layout->frame_previous, 0);
+        image_put_word(image, called, image->layout->frame_previous, outside + 2048);
+        memcpy(image_at(image, outside + 2048), image_at(image, outside), 256);
+        assert_skipped(&fixture, (const char *[]){gone, "generator"}, 2); /* it is suspended */
+        image_put_word(image, called, image->layout->frame_previous, outside + 4096);
+        assert_skipped(&fixture, (const char *[]){gone}, 1);
+        uint64_t below_entry = image->entry - 256; /* on the C stack, which C code uses again */
+        image_put_word(image, called, image->layout->frame_previous, below_entry);
+        memset(image_at(image, below_entry), 0, 128);
+        assert_skipped(&fixture, NULL, 0);
+        end(&fixture);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -675,6 +738,9 @@ int main(void)
         cmocka_unit_test(an_interpreter_that_starts_is_to_be_tried_again),
         cmocka_unit_test(a_layout_that_does_not_fit_is_refused),
         cmocka_unit_test(a_suspended_greenlet_is_no_stack),
+        cmocka_unit_test(without_a_gil_a_generator_that_is_gone_is_skipped),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("with a GIL", tests, NULL, NULL);
+    without_gil = true;
+    return failed + cmocka_run_group_tests_name("without a GIL", tests, NULL, NULL);
 }
