@@ -13,8 +13,8 @@
 
 /* The absolute path. false: not found; `path` is the folder of our executable ("": unknown). */
 bool ss_runtime_library_find(char *path, size_t size);
-/* preload.so (src/inject/preload.c), in libexec beside our executable or in ../libexec/stepscope.
- * Same results. */
+/* preload.so (src/inject/preload/preload.c), in libexec beside our executable or in
+ * ../libexec/stepscope. Same results. */
 #define SS_PRELOAD "preload.so"
 bool ss_preload_find(char *path, size_t size);
 /* mpi.so (src/inject/mpi/forward.c), beside it; only where there were headers of MPI. */

@@ -31,8 +31,8 @@ int main(void)
     for (int round = 0; round < ROUNDS; round++) {
         double begin_s = now_s();
         for (size_t at = 0; at < pairs * PAIR_BYTES;) {
-            struct ss_cupti_event event;
-            if (ss_cupti_decode(buffer + at, pairs * PAIR_BYTES - at, &event) != SS_CUPTI_DECODED) {
+            struct ss_device_event event;
+            if (ss_cupti_decode(buffer + at, pairs * PAIR_BYTES - at, &event) != SS_DECODED_EVENT) {
                 return 1;
             }
             sum += event.message.work.begin_ns;

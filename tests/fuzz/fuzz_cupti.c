@@ -18,10 +18,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint64_t copy[64]; /* records are aligned to 8 */
-    struct ss_cupti_event event = {.bytes = 0};
+    struct ss_device_event event = {.bytes = 0};
     size_t length = size < sizeof copy ? size : sizeof copy;
     memcpy(copy, data, length);
-    if (ss_cupti_decode(copy, length, &event) != SS_CUPTI_DECODED) {
+    if (ss_cupti_decode(copy, length, &event) != SS_DECODED_EVENT) {
         return 0;
     }
     uint32_t kind = event.message.head.kind;

@@ -15,7 +15,7 @@ static void check(bool holds, const char *what)
     }
 }
 
-static void check_event(const struct ss_cupti_event *event)
+static void check_event(const struct ss_device_event *event)
 {
     uint32_t kind = event->message.head.kind;
     check(kind >= SS_DEVICE_WORK && kind < SS_DEVICE_MESSAGE_KINDS, "a kind of message");
@@ -39,10 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     void *record = NULL;
     memcpy(copy, data, length);
     while (ss_rocm_next_record((uint8_t *)copy, length, &record)) {
-        struct ss_cupti_event event = {.bytes = 0};
+        struct ss_device_event event = {.bytes = 0};
         size_t at = (size_t)((uint8_t *)record - (uint8_t *)copy);
         check(at < length && ++steps <= sizeof copy / sizeof(struct ss_rocm_record), "it moves on");
-        if (ss_rocm_decode(record, length - at, &event) == SS_CUPTI_DECODED) {
+        if (ss_rocm_decode(record, length - at, &event) == SS_DECODED_EVENT) {
             check_event(&event);
         }
     }

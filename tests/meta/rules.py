@@ -45,6 +45,8 @@ ROOMS = {
     "record": [
         "run", "recording", "details", "windows", "processes", "tracks", "devices", "annotations", "sources",
         "session"],
+    "inject": [
+        "preload", "device", "nccl", "itt", "nvtx", "torch", "cupti", "rocm", "mpi"],
     "cli": [
         "line", "reading", "export", "checks", "record", "doctor", "info", "merge", "trigger", "view",
         "commands"],
@@ -677,7 +679,7 @@ def check_getenv(files):
     looks at the program's: launcher variables, and names that the user writes into -o. preload.c,
     forward.c and entry.c are in processes of any kind and have nothing of ours."""
     for path, text in files.items():
-        if (path not in ("src/base/env.c", "src/inject/preload.c", "src/inject/mpi/forward.c",
+        if (path not in ("src/base/env.c", "src/inject/preload/preload.c", "src/inject/mpi/forward.c",
                          "src/inject/rocm/entry.c")
                 and folder_of(path) not in (None, "record")
                 and GETENV_CALLS & words_of(code_only(text)) and GETENV.search(code_only(text))):

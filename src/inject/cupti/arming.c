@@ -12,8 +12,8 @@
 #include "annot/process.h"
 #include "base/env.h"
 #include "base/shared_names.h"
-#include "inject/cupti/collecting.h"
 #include "inject/cupti/collector.h"
+#include "inject/device/collecting.h"
 
 enum { MOST_PATH_BYTES = 4096, CUDA_NOT_INITIALIZED = 3 };
 

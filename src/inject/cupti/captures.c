@@ -8,7 +8,7 @@
 
 #include "annot/stamp.h"
 #include "base/alloc.h"
-#include "inject/cupti/texts.h"
+#include "inject/device/texts.h"
 
 enum { MOST_FUNCTIONS = 2048, DOMAINS = 3 };
 
@@ -246,7 +246,7 @@ static void on_launch(int domain, bool enters, const char *symbol)
 {
     if (enters && symbol != NULL && ss_captures_is_any() &&
         (launched == 0 || domain == launched_in)) {
-        launched = ss_cupti_text(symbol, strlen(symbol));
+        launched = ss_device_text_put(symbol, strlen(symbol));
         launched_in = domain;
     } else if (!enters && domain == launched_in) {
         launched = 0;

@@ -15,15 +15,15 @@
 #include "annot/stamp.h"
 #include "base/shared_names.h"
 #include "base/thread.h"
-#include "inject/cupti/collecting.h"
 #include "inject/cupti/counters.h"
-#include "inject/cupti/launch_stack.h"
 #include "inject/cupti/launches.h"
-#include "inject/cupti/pool.h"
 #include "inject/cupti/records.h"
 #include "inject/cupti/samples.h"
 #include "inject/cupti/tee.h"
-#include "inject/cupti/writer.h"
+#include "inject/device/collecting.h"
+#include "inject/device/launch_stack.h"
+#include "inject/device/pool.h"
+#include "inject/device/writer.h"
 #include "inject/nccl/operations.h"
 
 enum {
@@ -67,7 +67,7 @@ static void fail(const char *problem)
     collector.has_failed = true;
     ss_nccl_want_channels(true);
     ss_collecting_set_fact(ss_fact_gpu_problem, problem);
-    ss_cupti_writer_set_state(SS_DEVICE_REFUSED);
+    ss_device_writer_set_state(SS_DEVICE_REFUSED);
 }
 
 static void describe(void)
@@ -75,8 +75,8 @@ static void describe(void)
     char text[TEXT_BYTES + 200];
     const char *frames = ss_launch_stack_problem();
     snprintf(text, sizeof text, "%s, API version %u, level %s%s%s%s", collector.cupti.path,
-             collector.cupti.version, ss_cupti_level_name(collector.collecting.settings.level),
-             ss_cupti_writer_is_calibrated() ? ", its own clock" : "",
+             collector.cupti.version, ss_collecting_level_name(collector.collecting.settings.level),
+             ss_device_writer_is_calibrated() ? ", its own clock" : "",
              frames[0] != '\0' ? "; " : "", frames);
     ss_collecting_set_fact(ss_fact_gpu_collector, text);
 }
@@ -87,7 +87,7 @@ static void on_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {
     *max_records = 0; /* as many as fit */
     *size = 0;
-    *buffer = is_owner() ? ss_cupti_pool_take(size) : NULL;
+    *buffer = is_owner() ? ss_device_pool_take(size) : NULL;
     ss_cupti_tee_on_request();
 }
 
@@ -104,7 +104,7 @@ static void on_completed(void *context, uint32_t stream, uint8_t *buffer, size_t
         memset(buffer, 0, valid); /* of the other client alone */
         valid = 0;
     }
-    ss_cupti_pool_put_full(buffer, valid);
+    ss_device_pool_put_full(buffer, valid);
 }
 
 static void on_callback(void *user, int domain, uint32_t function, const void *data)
@@ -199,7 +199,7 @@ static bool take_cupti(void)
     }
     bool is_ours = cupti->ActivityRegisterTimestampCallback != NULL &&
                    cupti->ActivityRegisterTimestampCallback(ss_stamp_monotonic_ns) == SS_CUPTI_OK;
-    ss_cupti_writer_calibrate(!is_ours);
+    ss_device_writer_calibrate(!is_ours);
     ss_cupti_tee_set_clock(is_ours);
     result = cupti->ActivityRegisterCallbacks(on_request, on_completed);
     if (result != SS_CUPTI_OK) {
@@ -233,7 +233,7 @@ static void turn_on(void)
     separate();
     bool has_callbacks = collector.subscriber != NULL;
     ss_launches_stand_for_calls(has_callbacks &&
-                                (collector.collecting.settings.level < SS_CUPTI_DEFAULT ||
+                                (collector.collecting.settings.level < SS_COLLECTING_DEFAULT ||
                                  collector.cupti.ActivityEnableRuntimeApi != NULL));
     if (collector.is_late) {
         ss_cupti_describe_entities(&collector.cupti);
@@ -250,7 +250,7 @@ static void turn_on(void)
         ss_launches_enable(&collector.cupti, collector.subscriber, true);
     }
     collector.is_on = true;
-    ss_cupti_writer_set_state(SS_DEVICE_COLLECTS);
+    ss_device_writer_set_state(SS_DEVICE_COLLECTS);
 }
 
 static void turn_off(void)
@@ -263,7 +263,7 @@ static void turn_off(void)
     ss_cupti_disable_kinds(&collector.cupti, collector.collecting.settings.level);
     separate();
     collector.is_on = false;
-    ss_cupti_pool_wake();
+    ss_device_pool_wake();
 }
 
 static bool is_wanted(void)
@@ -291,7 +291,7 @@ static bool update(void)
             turn_on();
         }
     }
-    ss_cupti_writer_switch(is_recording());
+    ss_device_writer_switch(is_recording());
     bool is_on = collector.is_on;
     pthread_mutex_unlock(&collector.lock);
     return is_on;
@@ -364,7 +364,7 @@ void ss_cupti_yield(const char *to)
         if (collector.is_on) {
             turn_off();
         }
-        ss_cupti_writer_switch(false);
+        ss_device_writer_switch(false);
         collector.cupti.ActivityFlushAll(SS_CUPTI_FLUSH_FORCED);
         if (collector.subscriber != NULL) {
             collector.cupti.Unsubscribe(collector.subscriber);
@@ -373,7 +373,7 @@ void ss_cupti_yield(const char *to)
         collector.is_registered = false;
         collector.has_yielded = true;
         ss_nccl_want_channels(true);
-        ss_cupti_writer_set_state(SS_DEVICE_PAUSED);
+        ss_device_writer_set_state(SS_DEVICE_PAUSED);
         ss_collecting_set_fact(ss_fact_gpu_paused, to);
     }
     pthread_mutex_unlock(&collector.lock);
@@ -430,7 +430,7 @@ static void on_exit_of_program(void)
     if (is_registered) {
         collector.cupti.ActivityFlushAll(SS_CUPTI_FLUSH_FORCED);
     }
-    ss_cupti_writer_end(MOST_IDLE_MS);
+    ss_device_writer_end(MOST_IDLE_MS);
 }
 
 static void end_with_program(void)
@@ -447,18 +447,18 @@ static bool start(void)
 {
     char problem[TEXT_BYTES];
     collector.user = ss_process_pid();
-    if (!ss_cupti_writer_is_free(problem, sizeof problem) ||
+    if (!ss_device_writer_is_free(problem, sizeof problem) ||
         !ss_cupti_load(&collector.cupti, problem, sizeof problem)) {
         ss_collecting_set_fact(ss_fact_gpu_problem, problem);
         return false;
     }
     ss_cupti_tee_init(&collector.cupti, restore_kind);
-    ss_cupti_pool_init(collector.cupti.version >= NONE_TAKEN_FROM,
-                       collector.collecting.settings.buffers);
-    enum ss_cupti_level level = collector.collecting.settings.level;
-    ss_launches_init(&collector.cupti, level >= SS_CUPTI_DEFAULT, level >= SS_CUPTI_FULL);
-    struct ss_cupti_writer_hooks hooks = {.is_on = update, .describe = describe};
-    if (!ss_cupti_writer_start(
+    ss_device_pool_init(collector.cupti.version >= NONE_TAKEN_FROM,
+                        collector.collecting.settings.buffers);
+    enum ss_collecting_level level = collector.collecting.settings.level;
+    ss_launches_init(&collector.cupti, level >= SS_COLLECTING_DEFAULT, level >= SS_COLLECTING_FULL);
+    struct ss_device_writer_hooks hooks = {.is_on = update, .describe = describe};
+    if (!ss_device_writer_start(
             ss_cupti_interface(&collector.cupti, collector.collecting.settings.level),
             collector.cupti.version, &hooks, problem, sizeof problem)) {
         ss_collecting_set_fact(ss_fact_gpu_problem, problem);
@@ -503,10 +503,10 @@ static void wait_for_kernels(void)
     for (int i = 0; i < MOST_KERNEL_MS; i++) {
         if (i % 4 == 0) {
             collector.cupti.ActivityFlushAll(0);
-            ss_cupti_pool_wake();
+            ss_device_pool_wake();
         }
         nanosleep(&pause, NULL);
-        if (!ss_launches_wait() && ss_cupti_writer_outstanding() == 0) {
+        if (!ss_launches_wait() && ss_device_writer_outstanding() == 0) {
             return;
         }
     }
@@ -519,7 +519,7 @@ static void leave_cupti(void)
     if (collector.is_on) {
         turn_off();
     }
-    ss_cupti_writer_switch(false);
+    ss_device_writer_switch(false);
     if (collector.is_registered) {
         collector.cupti.ActivityFlushAll(SS_CUPTI_FLUSH_FORCED);
     }
@@ -540,9 +540,9 @@ void ss_cupti_disarm(void)
         wait_for_kernels();
     }
     leave_cupti();
-    ss_cupti_writer_end(MOST_IDLE_MS);
-    if (ss_cupti_writer_close()) {
-        ss_cupti_pool_fini();
+    ss_device_writer_end(MOST_IDLE_MS);
+    if (ss_device_writer_close()) {
+        ss_device_pool_fini();
         ss_launches_release();
         ss_collecting_release(&collector.collecting);
     }

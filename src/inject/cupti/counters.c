@@ -13,8 +13,8 @@
 #include "base/env.h"
 #include "base/shared_names.h"
 #include "inject/cupti/counters_inside.h"
-#include "inject/cupti/texts.h"
-#include "inject/cupti/writer.h"
+#include "inject/device/texts.h"
+#include "inject/device/writer.h"
 
 enum { TEXT_BYTES = 700 };
 
@@ -144,7 +144,7 @@ static uint32_t identify(int device)
         driver.get_name(text, (int)sizeof text, device);
         text[sizeof text - 1] = '\0';
     }
-    return ss_cupti_text(text, strlen(text));
+    return ss_device_text_put(text, strlen(text));
 }
 
 /* Until the thread has a context, nothing of it can be measured; one whose context is another than
@@ -198,8 +198,9 @@ static uint32_t name_values(const double *values, struct ss_device_metric *metri
         const char *name = choice->names[i];
         if (isfinite(values[i])) {
             const char *unit = unit_of(name);
-            metrics[count++] = (struct ss_device_metric){
-                ss_cupti_text(name, strlen(name)), ss_cupti_text(unit, strlen(unit)), values[i]};
+            metrics[count++] =
+                (struct ss_device_metric){ss_device_text_put(name, strlen(name)),
+                                          ss_device_text_put(unit, strlen(unit)), values[i]};
         }
     }
     return count;
@@ -236,7 +237,7 @@ void ss_counters_write(struct ss_device_metrics_message *message)
     if (message->name != 0) {
         set_end(message, values);
     }
-    ss_cupti_writer_put_metrics(message, metrics);
+    ss_device_writer_put_metrics(message, metrics);
     ss_counters.done++;
     bool is_last = ss_counters.request.count > 0 && ss_counters.done >= ss_counters.request.count;
     if (is_last || ss_counters.done == 1) {

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "inject/cupti/counters_inside.h"
-#include "inject/cupti/texts.h"
+#include "inject/device/texts.h"
 
 enum { MOST_BYTES = 1024, MOST_NAME_BYTES = 120, MOST_SYMBOL_BYTES = 16 << 10 };
 
@@ -14,7 +14,7 @@ enum { MOST_BYTES = 1024, MOST_NAME_BYTES = 120, MOST_SYMBOL_BYTES = 16 << 10 };
 static void put_kernel(uint32_t number, uint32_t count, struct ss_strbuf *out)
 {
     char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
-    struct ss_strview name = ss_cupti_text_get(number);
+    struct ss_strview name = ss_device_text_get(number);
     char *symbol = ss_strndup(name.data, name.length), *readable = NULL;
     *(void **)&demangle = dlsym(RTLD_DEFAULT, "__cxa_demangle");
     if (demangle != NULL && name.length < MOST_SYMBOL_BYTES) {
@@ -46,7 +46,7 @@ uint32_t ss_counters_graph_name(const void *executable, const struct ss_graph_ke
     if (named < kernels->count) {
         ss_strbuf_append_format(&out, ", %u more", kernels->count - named);
     }
-    uint32_t text = ss_cupti_text(out.data, out.length);
+    uint32_t text = ss_device_text_put(out.data, out.length);
     ss_strbuf_fini(&out);
     return text;
 }

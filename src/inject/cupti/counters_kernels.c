@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "inject/cupti/counters_inside.h"
 #include "inject/cupti/launches.h"
-#include "inject/cupti/texts.h"
+#include "inject/device/texts.h"
 
 enum {
     MOST_NAME_BYTES = 16 << 10,
@@ -78,7 +78,7 @@ static bool is_wanted(const struct launched *launched)
         return matches(launched->symbol);
     }
     for (uint32_t i = 0; i < launched->of.names; i++) {
-        struct ss_strview name = ss_cupti_text_get(launched->of.of[i].name);
+        struct ss_strview name = ss_device_text_get(launched->of.of[i].name);
         char *symbol = ss_strndup(name.data, name.length);
         bool is_match = matches(symbol);
         ss_free(symbol);
@@ -133,8 +133,9 @@ static void describe(const struct ss_cupti_callback_data *call, const struct lau
         .begin_ns = ss_stamp_monotonic_ns(),
         .step = -1,
         .context = call->context_number,
-        .name = launched->graph != NULL ? ss_counters_graph_name(launched->graph, &launched->of)
-                                        : ss_cupti_text(launched->symbol, strlen(launched->symbol)),
+        .name = launched->graph != NULL
+                    ? ss_counters_graph_name(launched->graph, &launched->of)
+                    : ss_device_text_put(launched->symbol, strlen(launched->symbol)),
         .correlation = call->correlation};
     if (launched->graph == NULL) {
         describe_launch(call, &kernels.message);

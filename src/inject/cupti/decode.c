@@ -9,7 +9,7 @@ static uint64_t span(uint64_t begin, uint64_t end)
     return end > begin ? end - begin : 0;
 }
 
-static struct ss_device_work_message *begin_work(struct ss_cupti_event *event,
+static struct ss_device_work_message *begin_work(struct ss_device_event *event,
                                                  enum ss_device_work_kind kind)
 {
     struct ss_device_work_message *work = &event->message.work;
@@ -18,10 +18,10 @@ static struct ss_device_work_message *begin_work(struct ss_cupti_event *event,
     return work;
 }
 
-static enum ss_cupti_decoded end_work(const struct ss_device_work_message *work)
+static enum ss_decoded end_work(const struct ss_device_work_message *work)
 {
-    return work->begin_ns == 0 || work->end_ns < work->begin_ns ? SS_CUPTI_TIMELESS
-                                                                : SS_CUPTI_DECODED;
+    return work->begin_ns == 0 || work->end_ns < work->begin_ns ? SS_DECODED_TIMELESS
+                                                                : SS_DECODED_EVENT;
 }
 
 #define SET(target, record, field) ((target)->field = ss_cupti_##record##_##field(bytes))
@@ -38,7 +38,7 @@ static enum ss_cupti_decoded end_work(const struct ss_device_work_message *work)
         SET(work, record, graph);                                                                  \
     } while (0)
 
-static enum ss_cupti_decoded decode_kernel(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_kernel(const void *bytes, struct ss_device_event *event)
 {
     struct ss_device_work_message *work = begin_work(event, SS_DEVICE_KERNEL);
     SET_WORK(work, kernel);
@@ -56,7 +56,7 @@ static enum ss_cupti_decoded decode_kernel(const void *bytes, struct ss_cupti_ev
     return end_work(work);
 }
 
-static enum ss_cupti_decoded decode_copy(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_copy(const void *bytes, struct ss_device_event *event)
 {
     struct ss_device_work_message *work = begin_work(event, SS_DEVICE_COPY);
     SET_WORK(work, copy);
@@ -70,7 +70,7 @@ static enum ss_cupti_decoded decode_copy(const void *bytes, struct ss_cupti_even
     return end_work(work);
 }
 
-static enum ss_cupti_decoded decode_peer_copy(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_peer_copy(const void *bytes, struct ss_device_event *event)
 {
     struct ss_device_work_message *work = begin_work(event, SS_DEVICE_COPY);
     SET_WORK(work, peer_copy);
@@ -86,7 +86,7 @@ static enum ss_cupti_decoded decode_peer_copy(const void *bytes, struct ss_cupti
     return end_work(work);
 }
 
-static enum ss_cupti_decoded decode_memset(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_memset(const void *bytes, struct ss_device_event *event)
 {
     struct ss_device_work_message *work = begin_work(event, SS_DEVICE_MEMSET);
     SET_WORK(work, memset);
@@ -96,15 +96,15 @@ static enum ss_cupti_decoded decode_memset(const void *bytes, struct ss_cupti_ev
     return end_work(work);
 }
 
-static enum ss_cupti_decoded decode_graph_launch(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_graph_launch(const void *bytes, struct ss_device_event *event)
 {
     struct ss_device_work_message *work = begin_work(event, SS_DEVICE_GRAPH);
     SET_WORK(work, graph_launch);
     return end_work(work);
 }
 
-static enum ss_cupti_decoded decode_call(const void *bytes, enum ss_device_domain domain,
-                                         struct ss_cupti_event *event)
+static enum ss_decoded decode_call(const void *bytes, enum ss_device_domain domain,
+                                   struct ss_device_event *event)
 {
     struct ss_device_call_message *call = &event->message.call;
     event->bytes = sizeof *call;
@@ -115,11 +115,11 @@ static enum ss_cupti_decoded decode_call(const void *bytes, enum ss_device_domai
     SET(call, call, correlation);
     SET(call, call, result);
     event->function = ss_cupti_call_function(bytes);
-    return call->begin_ns == 0 || call->end_ns < call->begin_ns ? SS_CUPTI_TIMELESS
-                                                                : SS_CUPTI_DECODED;
+    return call->begin_ns == 0 || call->end_ns < call->begin_ns ? SS_DECODED_TIMELESS
+                                                                : SS_DECODED_EVENT;
 }
 
-static enum ss_cupti_decoded decode_wait(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_wait(const void *bytes, struct ss_device_event *event)
 {
     struct ss_device_wait_message *wait = &event->message.wait;
     event->bytes = sizeof *wait;
@@ -131,10 +131,10 @@ static enum ss_cupti_decoded decode_wait(const void *bytes, struct ss_cupti_even
     SET(wait, wait, stream);
     SET(wait, wait, correlation);
     SET(wait, wait, event);
-    return SS_CUPTI_DECODED;
+    return SS_DECODED_EVENT;
 }
 
-static enum ss_cupti_decoded decode_device(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_device(const void *bytes, struct ss_device_event *event)
 {
     struct ss_device_device_message *device = &event->message.device;
     struct ss_cupti_uuid uuid = ss_cupti_device_uuid(bytes);
@@ -145,10 +145,10 @@ static enum ss_cupti_decoded decode_device(const void *bytes, struct ss_cupti_ev
     SET(device, device, multiprocessors);
     memcpy(device->uuid, uuid.bytes, sizeof device->uuid);
     event->name = ss_cupti_device_name(bytes);
-    return SS_CUPTI_DECODED;
+    return SS_DECODED_EVENT;
 }
 
-static enum ss_cupti_decoded decode_context(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_context(const void *bytes, struct ss_device_event *event)
 {
     struct ss_device_context_message *context = &event->message.context;
     event->bytes = sizeof *context;
@@ -156,11 +156,11 @@ static enum ss_cupti_decoded decode_context(const void *bytes, struct ss_cupti_e
     SET(context, context, context);
     SET(context, context, device);
     SET(context, context, null_stream);
-    return SS_CUPTI_DECODED;
+    return SS_DECODED_EVENT;
 }
 
 /* What an imported pool has in the place of its size is a process. */
-static enum ss_cupti_decoded decode_memory(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_memory(const void *bytes, struct ss_device_event *event)
 {
     struct ss_device_memory_message *memory = &event->message.memory;
     uint32_t operation = ss_cupti_memory_operation(bytes);
@@ -182,11 +182,11 @@ static enum ss_cupti_decoded decode_memory(const void *bytes, struct ss_cupti_ev
         memory->pool_bytes = is_local ? ss_cupti_memory_pool_size(bytes) : 0;
         memory->pool_used_bytes = ss_cupti_memory_pool_used(bytes);
     }
-    return operation == SS_CUPTI_ALLOCATES || operation == SS_CUPTI_RELEASES ? SS_CUPTI_DECODED
-                                                                             : SS_CUPTI_UNKNOWN;
+    return operation == SS_CUPTI_ALLOCATES || operation == SS_CUPTI_RELEASES ? SS_DECODED_EVENT
+                                                                             : SS_DECODED_UNKNOWN;
 }
 
-static enum ss_cupti_decoded decode_pool(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_pool(const void *bytes, struct ss_device_event *event)
 {
     struct ss_device_pool_message *pool = &event->message.pool;
     event->bytes = sizeof *pool;
@@ -201,11 +201,11 @@ static enum ss_cupti_decoded decode_pool(const void *bytes, struct ss_cupti_even
     pool->pool_used_bytes = ss_cupti_pool_pool_used(bytes);
     pool->threshold_bytes = ss_cupti_pool_threshold(bytes);
     return pool->operation >= SS_DEVICE_POOL_MADE && pool->operation <= SS_DEVICE_POOL_TRIMS
-               ? SS_CUPTI_DECODED
-               : SS_CUPTI_UNKNOWN;
+               ? SS_DECODED_EVENT
+               : SS_DECODED_UNKNOWN;
 }
 
-static enum ss_cupti_decoded decode_external(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_external(const void *bytes, struct ss_device_event *event)
 {
     struct ss_device_external_message *external = &event->message.external;
     event->bytes = sizeof *external;
@@ -213,10 +213,10 @@ static enum ss_cupti_decoded decode_external(const void *bytes, struct ss_cupti_
     SET(external, external, id);
     SET(external, external, family);
     SET(external, external, correlation);
-    return SS_CUPTI_DECODED;
+    return SS_DECODED_EVENT;
 }
 
-static enum ss_cupti_decoded decode_compilation(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_compilation(const void *bytes, struct ss_device_event *event)
 {
     struct ss_device_compilation_message *of = &event->message.compilation;
     event->bytes = sizeof *of;
@@ -229,24 +229,23 @@ static enum ss_cupti_decoded decode_compilation(const void *bytes, struct ss_cup
     SET(of, compilation, device);
     SET(of, compilation, correlation);
     if (of->operation < SS_DEVICE_CACHE_LOADS || of->operation > SS_DEVICE_COMPILES) {
-        return SS_CUPTI_UNKNOWN;
+        return SS_DECODED_UNKNOWN;
     }
-    return of->begin_ns == 0 || of->end_ns < of->begin_ns ? SS_CUPTI_TIMELESS : SS_CUPTI_DECODED;
+    return of->begin_ns == 0 || of->end_ns < of->begin_ns ? SS_DECODED_TIMELESS : SS_DECODED_EVENT;
 }
 
-static enum ss_cupti_decoded decode_overhead(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_overhead(const void *bytes, struct ss_device_event *event)
 {
     event->overhead_ns = span(ss_cupti_overhead_begin(bytes), ss_cupti_overhead_end(bytes));
-    return SS_CUPTI_COST;
+    return SS_DECODED_COST;
 }
 
 /* Long: one case for each kind of record. */
-enum ss_cupti_decoded ss_cupti_decode(const void *record, size_t bytes,
-                                      struct ss_cupti_event *event)
+enum ss_decoded ss_cupti_decode(const void *record, size_t bytes, struct ss_device_event *event)
 {
     uint32_t kind;
     if (bytes < sizeof kind) {
-        return SS_CUPTI_SHORT;
+        return SS_DECODED_SHORT;
     }
     memcpy(&kind, record, sizeof kind);
     event->name = 0;
@@ -254,42 +253,43 @@ enum ss_cupti_decoded ss_cupti_decode(const void *record, size_t bytes,
     switch (kind) {
     case SS_CUPTI_KERNEL:
     case SS_CUPTI_CONCURRENT_KERNEL:
-        return bytes < SS_CUPTI_kernel_BYTES ? SS_CUPTI_SHORT : decode_kernel(record, event);
+        return bytes < SS_CUPTI_kernel_BYTES ? SS_DECODED_SHORT : decode_kernel(record, event);
     case SS_CUPTI_COPY:
-        return bytes < SS_CUPTI_copy_BYTES ? SS_CUPTI_SHORT : decode_copy(record, event);
+        return bytes < SS_CUPTI_copy_BYTES ? SS_DECODED_SHORT : decode_copy(record, event);
     case SS_CUPTI_PEER_COPY:
-        return bytes < SS_CUPTI_peer_copy_BYTES ? SS_CUPTI_SHORT : decode_peer_copy(record, event);
+        return bytes < SS_CUPTI_peer_copy_BYTES ? SS_DECODED_SHORT
+                                                : decode_peer_copy(record, event);
     case SS_CUPTI_MEMSET:
-        return bytes < SS_CUPTI_memset_BYTES ? SS_CUPTI_SHORT : decode_memset(record, event);
+        return bytes < SS_CUPTI_memset_BYTES ? SS_DECODED_SHORT : decode_memset(record, event);
     case SS_CUPTI_GRAPH_LAUNCH:
-        return bytes < SS_CUPTI_graph_launch_BYTES ? SS_CUPTI_SHORT
+        return bytes < SS_CUPTI_graph_launch_BYTES ? SS_DECODED_SHORT
                                                    : decode_graph_launch(record, event);
     case SS_CUPTI_RUNTIME_CALL:
     case SS_CUPTI_DRIVER_CALL:
         return bytes < SS_CUPTI_call_BYTES
-                   ? SS_CUPTI_SHORT
+                   ? SS_DECODED_SHORT
                    : decode_call(record,
                                  kind == SS_CUPTI_RUNTIME_CALL ? SS_DEVICE_RUNTIME
                                                                : SS_DEVICE_DRIVER,
                                  event);
     case SS_CUPTI_WAIT:
-        return bytes < SS_CUPTI_wait_BYTES ? SS_CUPTI_SHORT : decode_wait(record, event);
+        return bytes < SS_CUPTI_wait_BYTES ? SS_DECODED_SHORT : decode_wait(record, event);
     case SS_CUPTI_DEVICE:
-        return bytes < SS_CUPTI_device_BYTES ? SS_CUPTI_SHORT : decode_device(record, event);
+        return bytes < SS_CUPTI_device_BYTES ? SS_DECODED_SHORT : decode_device(record, event);
     case SS_CUPTI_CONTEXT:
-        return bytes < SS_CUPTI_context_BYTES ? SS_CUPTI_SHORT : decode_context(record, event);
+        return bytes < SS_CUPTI_context_BYTES ? SS_DECODED_SHORT : decode_context(record, event);
     case SS_CUPTI_MEMORY:
-        return bytes < SS_CUPTI_memory_BYTES ? SS_CUPTI_SHORT : decode_memory(record, event);
+        return bytes < SS_CUPTI_memory_BYTES ? SS_DECODED_SHORT : decode_memory(record, event);
     case SS_CUPTI_POOL:
-        return bytes < SS_CUPTI_pool_BYTES ? SS_CUPTI_SHORT : decode_pool(record, event);
+        return bytes < SS_CUPTI_pool_BYTES ? SS_DECODED_SHORT : decode_pool(record, event);
     case SS_CUPTI_EXTERNAL:
-        return bytes < SS_CUPTI_external_BYTES ? SS_CUPTI_SHORT : decode_external(record, event);
+        return bytes < SS_CUPTI_external_BYTES ? SS_DECODED_SHORT : decode_external(record, event);
     case SS_CUPTI_COMPILATION:
-        return bytes < SS_CUPTI_compilation_BYTES ? SS_CUPTI_SHORT
+        return bytes < SS_CUPTI_compilation_BYTES ? SS_DECODED_SHORT
                                                   : decode_compilation(record, event);
     case SS_CUPTI_OVERHEAD:
-        return bytes < SS_CUPTI_overhead_BYTES ? SS_CUPTI_SHORT : decode_overhead(record, event);
+        return bytes < SS_CUPTI_overhead_BYTES ? SS_DECODED_SHORT : decode_overhead(record, event);
     default:
-        return SS_CUPTI_UNKNOWN;
+        return SS_DECODED_UNKNOWN;
     }
 }

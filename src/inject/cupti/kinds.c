@@ -12,25 +12,25 @@ enum { MOST_FUNCTIONS = 2048 };
 
 static const struct {
     enum ss_cupti_kind kind;
-    enum ss_cupti_level level, last; /* from which to which */
-    bool is_needed;                  /* without it nothing useful is recorded */
+    enum ss_collecting_level level, last; /* from which to which */
+    bool is_needed;                       /* without it nothing useful is recorded */
 } kinds[] = {
-    {SS_CUPTI_DEVICE, SS_CUPTI_LIGHT, SS_CUPTI_FULL, false},
-    {SS_CUPTI_CONTEXT, SS_CUPTI_LIGHT, SS_CUPTI_FULL, false},
-    {SS_CUPTI_CONCURRENT_KERNEL, SS_CUPTI_LIGHT, SS_CUPTI_FULL, true},
-    {SS_CUPTI_COPY, SS_CUPTI_LIGHT, SS_CUPTI_FULL, false},
-    {SS_CUPTI_PEER_COPY, SS_CUPTI_LIGHT, SS_CUPTI_FULL, false},
-    {SS_CUPTI_MEMSET, SS_CUPTI_LIGHT, SS_CUPTI_FULL, false},
+    {SS_CUPTI_DEVICE, SS_COLLECTING_LIGHT, SS_COLLECTING_FULL, false},
+    {SS_CUPTI_CONTEXT, SS_COLLECTING_LIGHT, SS_COLLECTING_FULL, false},
+    {SS_CUPTI_CONCURRENT_KERNEL, SS_COLLECTING_LIGHT, SS_COLLECTING_FULL, true},
+    {SS_CUPTI_COPY, SS_COLLECTING_LIGHT, SS_COLLECTING_FULL, false},
+    {SS_CUPTI_PEER_COPY, SS_COLLECTING_LIGHT, SS_COLLECTING_FULL, false},
+    {SS_CUPTI_MEMSET, SS_COLLECTING_LIGHT, SS_COLLECTING_FULL, false},
     /* It replaces the records of the kernels of a graph by one of the graph. */
-    {SS_CUPTI_GRAPH_LAUNCH, SS_CUPTI_LIGHT, SS_CUPTI_LIGHT, false},
-    {SS_CUPTI_OVERHEAD, SS_CUPTI_LIGHT, SS_CUPTI_FULL, false},
-    {SS_CUPTI_WAIT, SS_CUPTI_DEFAULT, SS_CUPTI_FULL, false},
-    {SS_CUPTI_RUNTIME_CALL, SS_CUPTI_DEFAULT, SS_CUPTI_FULL, false},
-    {SS_CUPTI_COMPILATION, SS_CUPTI_DEFAULT, SS_CUPTI_FULL, false},
-    {SS_CUPTI_DRIVER_CALL, SS_CUPTI_FULL, SS_CUPTI_FULL, false},
-    {SS_CUPTI_MEMORY, SS_CUPTI_FULL, SS_CUPTI_FULL, false},
-    {SS_CUPTI_POOL, SS_CUPTI_FULL, SS_CUPTI_FULL, false},
-    {SS_CUPTI_EXTERNAL, SS_CUPTI_FULL, SS_CUPTI_FULL, false},
+    {SS_CUPTI_GRAPH_LAUNCH, SS_COLLECTING_LIGHT, SS_COLLECTING_LIGHT, false},
+    {SS_CUPTI_OVERHEAD, SS_COLLECTING_LIGHT, SS_COLLECTING_FULL, false},
+    {SS_CUPTI_WAIT, SS_COLLECTING_DEFAULT, SS_COLLECTING_FULL, false},
+    {SS_CUPTI_RUNTIME_CALL, SS_COLLECTING_DEFAULT, SS_COLLECTING_FULL, false},
+    {SS_CUPTI_COMPILATION, SS_COLLECTING_DEFAULT, SS_COLLECTING_FULL, false},
+    {SS_CUPTI_DRIVER_CALL, SS_COLLECTING_FULL, SS_COLLECTING_FULL, false},
+    {SS_CUPTI_MEMORY, SS_COLLECTING_FULL, SS_COLLECTING_FULL, false},
+    {SS_CUPTI_POOL, SS_COLLECTING_FULL, SS_COLLECTING_FULL, false},
+    {SS_CUPTI_EXTERNAL, SS_COLLECTING_FULL, SS_COLLECTING_FULL, false},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -58,35 +58,6 @@ static const struct {
     {SS_CUPTI_DOMAIN_DRIVER, "cuStreamIsCapturing"},
 };
 
-static const char *const level_names[] = {"off", "light", "default", "full"};
-
-const char *ss_cupti_level_name(enum ss_cupti_level level)
-{
-    return level_names[level];
-}
-
-struct ss_cupti_settings ss_cupti_settings_parse(const char *text)
-{
-    struct ss_cupti_settings settings = {.level = SS_CUPTI_OFF};
-    size_t length = text != NULL ? strcspn(text, ",") : 0;
-    for (size_t i = 0; i < sizeof level_names / sizeof *level_names; i++) {
-        if (length > 0 && strlen(level_names[i]) == length &&
-            memcmp(text, level_names[i], length) == 0) {
-            settings.level = (enum ss_cupti_level)i;
-        }
-    }
-    const char *buffers = text != NULL ? strstr(text, ",buffers=") : NULL;
-    if (buffers != NULL) {
-        settings.buffers = (uint32_t)strtoul(buffers + strlen(",buffers="), NULL, 10);
-    }
-    const char *samples = text != NULL ? strstr(text, ",samples=") : NULL;
-    if (samples != NULL) {
-        settings.sample_ns = strtoull(samples + strlen(",samples="), NULL, 10);
-    }
-    settings.is_tee = text != NULL && strstr(text, ",tee") != NULL;
-    return settings;
-}
-
 static bool is_noise(const struct ss_cupti *cupti, int domain, uint32_t function)
 {
     const char *name = NULL;
@@ -103,15 +74,15 @@ static bool is_noise(const struct ss_cupti *cupti, int domain, uint32_t function
 }
 
 /* After the kinds: enabling a kind enables all of its functions. */
-static void leave_out_noise(const struct ss_cupti *cupti, enum ss_cupti_level level)
+static void leave_out_noise(const struct ss_cupti *cupti, enum ss_collecting_level level)
 {
     for (uint32_t function = 1; function < MOST_FUNCTIONS; function++) {
-        if (level >= SS_CUPTI_DEFAULT && cupti->ActivityEnableRuntimeApi != NULL &&
+        if (level >= SS_COLLECTING_DEFAULT && cupti->ActivityEnableRuntimeApi != NULL &&
             is_noise(cupti, SS_CUPTI_DOMAIN_RUNTIME, function) &&
             !ss_cupti_tee_wants_function(SS_CUPTI_DOMAIN_RUNTIME, function)) {
             cupti->ActivityEnableRuntimeApi(function, 0);
         }
-        if (level >= SS_CUPTI_FULL && cupti->ActivityEnableDriverApi != NULL &&
+        if (level >= SS_COLLECTING_FULL && cupti->ActivityEnableDriverApi != NULL &&
             is_noise(cupti, SS_CUPTI_DOMAIN_DRIVER, function) &&
             !ss_cupti_tee_wants_function(SS_CUPTI_DOMAIN_DRIVER, function)) {
             cupti->ActivityEnableDriverApi(function, 0);
@@ -120,10 +91,10 @@ static void leave_out_noise(const struct ss_cupti *cupti, enum ss_cupti_level le
 }
 
 /* A record of the same call would cost the launching thread more than all else. */
-static void leave_out_launches(const struct ss_cupti *cupti, enum ss_cupti_level level)
+static void leave_out_launches(const struct ss_cupti *cupti, enum ss_collecting_level level)
 {
     for (uint32_t function = 1; function < MOST_FUNCTIONS; function++) {
-        if (level >= SS_CUPTI_DEFAULT && cupti->ActivityEnableRuntimeApi != NULL &&
+        if (level >= SS_COLLECTING_DEFAULT && cupti->ActivityEnableRuntimeApi != NULL &&
             ss_launches_observes(SS_CUPTI_DOMAIN_RUNTIME, function) &&
             !ss_cupti_tee_wants_function(SS_CUPTI_DOMAIN_RUNTIME, function)) {
             cupti->ActivityEnableRuntimeApi(function, 0);
@@ -131,7 +102,7 @@ static void leave_out_launches(const struct ss_cupti *cupti, enum ss_cupti_level
     }
 }
 
-bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level,
+bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_collecting_level level,
                            bool observes_launches, char *problem, size_t size)
 {
     bool is_ok = true;
@@ -145,7 +116,7 @@ bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level lev
             }
         }
     }
-    if (cupti->ActivityEnableAllSyncRecords != NULL && level >= SS_CUPTI_DEFAULT) {
+    if (cupti->ActivityEnableAllSyncRecords != NULL && level >= SS_COLLECTING_DEFAULT) {
         cupti->ActivityEnableAllSyncRecords(0); /* no records of polling */
     }
     leave_out_noise(cupti, level);
@@ -169,7 +140,7 @@ void ss_cupti_enable_entities(const struct ss_cupti *cupti)
     cupti->ActivityEnable(SS_CUPTI_CONTEXT);
 }
 
-static bool is_of_level(enum ss_cupti_level level, int kind)
+static bool is_of_level(enum ss_collecting_level level, int kind)
 {
     for (size_t i = 0; i < KINDS; i++) {
         if ((int)kinds[i].kind == kind) {
@@ -179,7 +150,7 @@ static bool is_of_level(enum ss_cupti_level level, int kind)
     return false;
 }
 
-bool ss_cupti_is_wanted(const struct ss_cupti *cupti, enum ss_cupti_level level, int kind,
+bool ss_cupti_is_wanted(const struct ss_cupti *cupti, enum ss_collecting_level level, int kind,
                         uint32_t function)
 {
     if (!is_of_level(level, kind)) {
@@ -190,7 +161,7 @@ bool ss_cupti_is_wanted(const struct ss_cupti *cupti, enum ss_cupti_level level,
                                           : true;
 }
 
-void ss_cupti_disable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level)
+void ss_cupti_disable_kinds(const struct ss_cupti *cupti, enum ss_collecting_level level)
 {
     for (size_t i = 0; i < KINDS; i++) {
         if (is_of_level(level, (int)kinds[i].kind) &&

@@ -6,22 +6,11 @@
 #include <stddef.h>
 
 #include "inject/cupti/load.h"
+#include "inject/device/settings.h"
 
-enum ss_cupti_level { SS_CUPTI_OFF, SS_CUPTI_LIGHT, SS_CUPTI_DEFAULT, SS_CUPTI_FULL };
-
-struct ss_cupti_settings {
-    enum ss_cupti_level level;
-    uint32_t buffers;   /* largest number of buffers; 0: the usual one */
-    uint64_t sample_ns; /* between samples of a device's counters; 0: none */
-    bool is_tee;        /* other clients of CUPTI get records, too */
-};
-
-/* "default", "light,buffers=2", "full,tee,samples=1000000"; NULL or unknown: off. */
-struct ss_cupti_settings ss_cupti_settings_parse(const char *text);
-const char *ss_cupti_level_name(enum ss_cupti_level level);
 /* `observes_launches`: calls of the runtime that launch are known from their callbacks, and have no
  * records beside. false: a kind that matters could not be enabled, `problem` says why. */
-bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level,
+bool ss_cupti_enable_kinds(const struct ss_cupti *cupti, enum ss_collecting_level level,
                            bool observes_launches, char *problem, size_t size);
 /* CUDA was initialised before the collector: has its devices and contexts described. */
 void ss_cupti_describe_entities(const struct ss_cupti *cupti);
@@ -29,9 +18,9 @@ void ss_cupti_describe_entities(const struct ss_cupti *cupti);
 void ss_cupti_enable_entities(const struct ss_cupti *cupti);
 /* Whether this level collects the kind, and of calls the function: beside another client there are
  * records of others. */
-bool ss_cupti_is_wanted(const struct ss_cupti *cupti, enum ss_cupti_level level, int kind,
+bool ss_cupti_is_wanted(const struct ss_cupti *cupti, enum ss_collecting_level level, int kind,
                         uint32_t function);
 /* What another client wants stays. */
-void ss_cupti_disable_kinds(const struct ss_cupti *cupti, enum ss_cupti_level level);
+void ss_cupti_disable_kinds(const struct ss_cupti *cupti, enum ss_collecting_level level);
 
 #endif

@@ -8,8 +8,8 @@
 #include "annot/stamp.h"
 #include "base/device_api.h"
 #include "inject/cupti/graph_nodes.h"
-#include "inject/cupti/launch_stack.h"
-#include "inject/cupti/texts.h"
+#include "inject/device/launch_stack.h"
+#include "inject/device/texts.h"
 
 enum {
     MOST_FUNCTIONS = 2048, /* numbers of functions in a domain */
@@ -93,7 +93,7 @@ uint32_t ss_launches_name(const struct ss_cupti *cupti, int domain, uint32_t fun
     uint32_t *known = &name_of[domain][function];
     if (*known == 0 && cupti->GetCallbackName(domain, function, &name) == SS_CUPTI_OK &&
         name != NULL) {
-        *known = ss_cupti_text(name, plain_length(domain, name));
+        *known = ss_device_text_put(name, plain_length(domain, name));
     }
     return *known;
 }

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inject/cupti/launch_queue.h"
 #include "inject/cupti/load.h"
+#include "inject/device/launch_queue.h"
 
 /* Finds the functions that launch, by their names; and those that wait for the device, or allocate
  * memory, if these are to be observed. */

@@ -3,11 +3,15 @@
 
 #include <string.h>
 
+#include "inject/cupti/decode.h"
+#include "inject/cupti/graph_nodes.h"
 #include "inject/cupti/launches.h"
+#include "inject/cupti/samples.h"
 #include "inject/cupti/tee.h"
+#include "inject/nccl/operations.h"
 
 static const struct ss_cupti *cupti;
-static enum ss_cupti_level wanted;
+static enum ss_collecting_level wanted;
 
 /* Beside another client, there are records of what only it wants. */
 static bool is_ours(const void *record, size_t bytes)
@@ -34,10 +38,10 @@ static bool next_record(uint8_t *bytes, size_t valid, void **record)
     return is_there;
 }
 
-static bool complete(struct ss_cupti_output *output, struct ss_cupti_event *event)
+static bool complete(struct ss_device_output *output, struct ss_device_event *event)
 {
     if (event->message.head.kind == SS_DEVICE_WORK) {
-        event->message.work.name = ss_cupti_output_name(output, event->name);
+        event->message.work.name = ss_device_output_name(output, event->name);
     } else if (event->message.head.kind == SS_DEVICE_CALL) {
         struct ss_device_call_message *call = &event->message.call;
         int domain =
@@ -45,7 +49,7 @@ static bool complete(struct ss_cupti_output *output, struct ss_cupti_event *even
         call->name = ss_launches_name(cupti, domain, event->function);
         return !ss_launches_is_call(domain, event->function);
     } else if (event->message.head.kind == SS_DEVICE_DEVICE) {
-        event->message.device.name = ss_cupti_output_name(output, event->name);
+        event->message.device.name = ss_device_output_name(output, event->name);
     }
     return true;
 }
@@ -82,7 +86,7 @@ static uint64_t take_dropped(void)
 }
 
 const struct ss_device_interface *ss_cupti_interface(const struct ss_cupti *of,
-                                                     enum ss_cupti_level level)
+                                                     enum ss_collecting_level level)
 {
     static const struct ss_device_interface interface = {.number = SS_DEVICE_OF_CUPTI,
                                                          .next_record = next_record,
@@ -93,7 +97,10 @@ const struct ss_device_interface *ss_cupti_interface(const struct ss_cupti *of,
                                                          .ring_domain = ring_domain,
                                                          .read_clock = read_clock,
                                                          .flush = flush,
-                                                         .take_dropped = take_dropped};
+                                                         .take_dropped = take_dropped,
+                                                         .take_collectives = ss_nccl_take,
+                                                         .drain_nodes = ss_graph_nodes_drain,
+                                                         .drain_samples = ss_cupti_samples_drain};
     cupti = of;
     wanted = level;
     return &interface;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "annot/define.h"
-#include "inject/cupti/launch_queue.h"
+#include "inject/device/launch_queue.h"
 #include "inject/nccl/operations_inside.h"
 
 enum { MOST_COMMUNICATORS = 1024, UNKNOWN_DEVICE = -1 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The calls of NCCL or RCCL, as their begins and ends are observed on the program's threads: by
- * NVTX (nvtx_calls.h), or by rocprofiler-sdk (inject/rocm/). They are the second source of
- * operations: a process whose communicators are described by the profiler interface has none of
+ * NVTX (inject/nvtx/nvtx_nccl.h), or by rocprofiler-sdk (inject/rocm/). They are the second source
+ * of operations: a process whose communicators are described by the profiler interface has none of
  * them.
  *
  * A call is a range "nccl:AllReduce", in which the host queues the operation; a call of

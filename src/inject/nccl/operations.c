@@ -9,8 +9,10 @@
 
 #include "annot/define.h"
 #include "annot/facts.h"
+#include "annot/names.h"
 #include "base/shared_names.h"
-#include "inject/cupti/launches.h"
+#include "inject/device/launch_queue.h"
+#include "inject/device/texts.h"
 #include "inject/nccl/nccl_abi.h"
 #include "inject/nccl/nccl_names.h"
 #include "inject/nccl/operations_inside.h"
@@ -19,6 +21,7 @@ enum {
     MOST_COMMUNICATORS = 1024,
     REMEMBERED = 4096, /* operations */
     MOST_LAUNCHED = 4096,
+    MOST_TAKEN = 16, /* at once, with the lock */
     HANDLE_SHIFT = 1 /* the lowest bit of a handle: a channel of the operation */
 };
 
@@ -40,6 +43,12 @@ struct slot {
     uint64_t begin_timer, begin_stamp, end_timer;
 };
 
+/* An operation that was launched, and the launch of its kernel. */
+struct launched {
+    uint32_t correlation;
+    struct ss_nccl_operation operation;
+};
+
 static struct {
     pthread_mutex_t lock;
     struct ss_nccl_communicator communicators[MOST_COMMUNICATORS];
@@ -47,7 +56,7 @@ static struct {
     uint64_t next;    /* number of the next operation, less one */
     struct slot slots[REMEMBERED];
     uint32_t launched_count;
-    struct ss_nccl_launched launched[MOST_LAUNCHED];
+    struct launched launched[MOST_LAUNCHED];
     int *mask;
     bool has_no_channels;
     uint64_t origin_stamp, origin_ns; /* of one moment */
@@ -252,7 +261,7 @@ static bool put_launched(uint32_t correlation, const struct ss_nccl_operation *o
 {
     bool has_room = nccl.launched_count < MOST_LAUNCHED;
     if (has_room) {
-        nccl.launched[nccl.launched_count++] = (struct ss_nccl_launched){correlation, *operation};
+        nccl.launched[nccl.launched_count++] = (struct launched){correlation, *operation};
     }
     return has_room;
 }
@@ -378,7 +387,34 @@ void ss_nccl_want_channels(bool wanted)
     pthread_mutex_unlock(&nccl.lock);
 }
 
-size_t ss_nccl_take(struct ss_nccl_launched *launched, size_t most)
+/* Names of annot/define.h as texts of the ring. */
+static uint32_t text_of(uint32_t name)
+{
+    size_t length = 0;
+    const char *text = name != 0 ? ss_names_text(name, &length) : NULL;
+    return text != NULL ? ss_device_text_put(text, length) : 0;
+}
+
+static struct ss_device_collective_message message_of(const struct launched *launched)
+{
+    const struct ss_nccl_operation *of = &launched->operation;
+    return (struct ss_device_collective_message){.head.kind = SS_DEVICE_COLLECTIVE,
+                                                 .correlation = launched->correlation,
+                                                 .function = text_of(of->function),
+                                                 .group = text_of(of->group),
+                                                 .datatype = text_of(of->datatype),
+                                                 .algorithm = text_of(of->algorithm),
+                                                 .protocol = text_of(of->protocol),
+                                                 .module = text_of(of->module),
+                                                 .size = of->size,
+                                                 .channels = of->channels,
+                                                 .reduction = of->reduction,
+                                                 .sequence = of->sequence,
+                                                 .bytes = of->bytes,
+                                                 .root = of->root};
+}
+
+static size_t take(struct launched *launched, size_t most)
 {
     pthread_mutex_lock(&nccl.lock);
     size_t count = nccl.launched_count < most ? nccl.launched_count : most;
@@ -386,5 +422,18 @@ size_t ss_nccl_take(struct ss_nccl_launched *launched, size_t most)
     nccl.launched_count -= (uint32_t)count;
     memmove(nccl.launched, nccl.launched + count, nccl.launched_count * sizeof *launched);
     pthread_mutex_unlock(&nccl.lock);
+    return count;
+}
+
+size_t ss_nccl_take(struct ss_device_collective_message *messages, size_t most)
+{
+    struct launched some[MOST_TAKEN];
+    size_t count = 0, taken;
+    do {
+        taken = take(some, most - count < MOST_TAKEN ? most - count : MOST_TAKEN);
+        for (size_t i = 0; i < taken; i++) {
+            messages[count++] = message_of(&some[i]);
+        }
+    } while (taken > 0);
     return count;
 }

@@ -3,7 +3,7 @@
  * The operations of NCCL: what its profiler interface says of each, its number in its communicator,
  * and the call of torch.distributed that it belongs to, which began on the same thread before. NCCL
  * describes an operation on the launching thread, right after it launched the kernel: with the work
- * of devices recorded, the operation goes to the recorder beside that launch (inject/cupti/), and
+ * of devices recorded, the operation goes to the recorder beside that launch (inject/device/), and
  * its kernel gets what is known of it. Otherwise it is a range: from the start of its first channel
  * to the end of its last, as NCCL's proxy thread sees them, or where channels are not described,
  * the time in which it was queued.
@@ -15,6 +15,7 @@
 #define SS_INJECT_NCCL_OPERATIONS_H
 
 #include "annot/events.h"
+#include "ring/device_ring.h"
 
 /* Members that are texts are names of annot/define.h. */
 struct ss_nccl_operation {
@@ -76,13 +77,8 @@ void ss_nccl_want_channels(bool wanted);
 /* A collective of torch.distributed begins on this thread. */
 void ss_nccl_torch_begins(const struct ss_event_collective *collective);
 
-/* An operation that was launched, and the launch of its kernel. */
-struct ss_nccl_launched {
-    uint32_t correlation;
-    struct ss_nccl_operation operation;
-};
-/* Takes at most `most` of those that were launched since. Their launches are in the queues of
- * inject/cupti/launches.h before. */
-size_t ss_nccl_take(struct ss_nccl_launched *launched, size_t most);
+/* Takes at most `most` of the operations that were launched since, as messages for the recorder.
+ * Their launches are in the queues of inject/device/launch_queue.h before. */
+size_t ss_nccl_take(struct ss_device_collective_message *messages, size_t most);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the files of inject/nccl/: what threads own, and how an operation is recorded. */
+/* Private to inject/nccl/ and inject/nvtx/nvtx_nccl.c: what threads own, and how an operation is
+ * recorded. */
 #ifndef SS_INJECT_NCCL_OPERATIONS_INSIDE_H
 #define SS_INJECT_NCCL_OPERATIONS_INSIDE_H
 
@@ -7,7 +8,7 @@
 
 enum { SS_NCCL_TORCH_CALLS = 16, SS_NCCL_OPEN = 16, SS_NCCL_PENDING = 256 };
 
-/* An open range of NCCL's domain (nvtx_calls.c). */
+/* An open range of NCCL's domain (inject/nvtx/nvtx_nccl.c). */
 struct ss_nccl_nvtx_range {
     uint8_t function, state;
 };

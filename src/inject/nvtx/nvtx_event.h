@@ -15,7 +15,7 @@ struct ss_nvtx_attributes {
  * message. */
 struct ss_nvtx_attributes ss_nvtx_read_event(uint32_t domain, const struct ss_nvtx_event *event);
 
-/* Whether this domain is that of NCCL (nccl/nvtx_calls.h). */
+/* Whether this domain is that of NCCL (nvtx_nccl.h). */
 bool ss_nvtx_is_nccl(const void *handle);
 
 /* Converts a level to what NVTX returns: SS_NVTX_NOT_TRACKED if nothing was recorded. */

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "annot/define.h"
-#include "inject/nccl/nvtx_calls.h"
 #include "inject/nvtx/nvtx_event.h"
 #include "inject/nvtx/nvtx_extension.h"
 #include "inject/nvtx/nvtx_names.h"
+#include "inject/nvtx/nvtx_nccl.h"
 #include "inject/nvtx/nvtx_tables.h"
 
 enum { MAX_PAYLOADS = 64 };
@@ -333,7 +333,7 @@ static int push_payload(const void *handle, const struct ss_nvtx_payload *payloa
 /* A range keeps the name of its start; the payloads of its end are not recorded. */
 static int pop_payload(const void *handle, const struct ss_nvtx_payload *payloads, size_t count)
 {
-    if (ss_nvtx_is_nccl(handle) && ss_nccl_nvtx_pop(ss_nvtx_domain(handle), payloads, count)) {
+    if (ss_nvtx_is_nccl(handle) && ss_nvtx_nccl_pop(ss_nvtx_domain(handle), payloads, count)) {
         return SS_NVTX_NOT_TRACKED;
     }
     return ss_nvtx_level(ss_event_pop(ss_nvtx_domain(handle)));

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "annot/define.h"
-#include "inject/nccl/nvtx_calls.h"
 #include "inject/nvtx/nvtx_event.h"
 #include "inject/nvtx/nvtx_names.h"
+#include "inject/nvtx/nvtx_nccl.h"
 #include "inject/nvtx/nvtx_payload.h"
 #include "inject/nvtx/nvtx_tables.h"
 
@@ -142,11 +142,11 @@ static bool push_of_nccl(const void *handle, const struct ss_nvtx_event *event)
 {
     struct ss_nvtx_event copy;
     if (event == NULL) {
-        return ss_nccl_nvtx_push(ss_nvtx_domain(handle), 0, NULL, 0);
+        return ss_nvtx_nccl_push(ss_nvtx_domain(handle), 0, NULL, 0);
     }
     event = complete(event, &copy);
     bool has_payloads = event->payload_type == SS_NVTX_EXTENDED && event->reserved > 0;
-    return ss_nccl_nvtx_push(ss_nvtx_domain(handle),
+    return ss_nvtx_nccl_push(ss_nvtx_domain(handle),
                              ss_nvtx_name_message(event->message_type, event->message),
                              has_payloads ? (const void *)(uintptr_t)event->payload.u64 : NULL,
                              has_payloads ? (size_t)event->reserved : 0);
@@ -180,7 +180,7 @@ static int pop(void)
 
 static int pop_in(const void *handle)
 {
-    if (ss_nvtx_is_nccl(handle) && ss_nccl_nvtx_pop(ss_nvtx_domain(handle), NULL, 0)) {
+    if (ss_nvtx_is_nccl(handle) && ss_nvtx_nccl_pop(ss_nvtx_domain(handle), NULL, 0)) {
         return SS_NVTX_NOT_TRACKED;
     }
     return ss_nvtx_level(ss_event_pop(ss_nvtx_domain(handle)));
@@ -310,7 +310,7 @@ static const void *register_string_wide(const void *handle, const wchar_t *text)
 static const void *create_domain(const char *name)
 {
     const void *handle = ss_nvtx_domain_handle(ss_nvtx_domain_create(name));
-    if (name != NULL && strcmp(name, SS_NCCL_NVTX_DOMAIN) == 0 && ss_nvtx_domain(handle) != 0) {
+    if (name != NULL && strcmp(name, SS_NVTX_NCCL_DOMAIN) == 0 && ss_nvtx_domain(handle) != 0) {
         atomic_store_explicit(&of_nccl, handle, memory_order_relaxed);
     }
     return handle;

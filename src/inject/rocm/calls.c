@@ -2,7 +2,7 @@
 #include "inject/rocm/calls.h"
 
 #include "base/device_api.h"
-#include "inject/cupti/texts.h"
+#include "inject/device/texts.h"
 
 enum { CALLS = 3 };
 
@@ -124,7 +124,7 @@ uint32_t ss_rocm_calls_name(enum ss_rocm_what what, int32_t operation)
     uint32_t *known = &names[row][operation];
     const char *name = *known == 0 ? ss_rocm_operation(rocm, kinds[row], operation) : NULL;
     if (name != NULL) {
-        *known = ss_cupti_text(name, strlen(name));
+        *known = ss_device_text_put(name, strlen(name));
     }
     return *known;
 }

@@ -13,10 +13,10 @@
 #include "annot/process.h"
 #include "annot/schedule.h"
 #include "base/shared_names.h"
-#include "inject/cupti/collecting.h"
-#include "inject/cupti/launch_queue.h"
-#include "inject/cupti/pool.h"
-#include "inject/cupti/writer.h"
+#include "inject/device/collecting.h"
+#include "inject/device/launch_queue.h"
+#include "inject/device/pool.h"
+#include "inject/device/writer.h"
 #include "inject/nccl/operations.h"
 #include "inject/rocm/entities.h"
 #include "inject/rocm/launches.h"
@@ -57,7 +57,7 @@ static void describe(void)
     uint32_t version = collector.rocm.version;
     snprintf(text, sizeof text, "%s, rocprofiler-sdk %u.%u.%u, level %s%s, its own clock%s%s",
              collector.rocm.path, version / 10000, version / 100 % 100, version % 100,
-             ss_cupti_level_name(collector.collecting.settings.level),
+             ss_collecting_level_name(collector.collecting.settings.level),
              collector.has_streams ? "" : ", queues for streams", frames[0] != '\0' ? "; " : "",
              frames);
     ss_collecting_set_fact(ss_fact_gpu_collector, text);
@@ -70,7 +70,7 @@ static void fail(const char *what, uint32_t status)
              ss_rocm_status_text(&collector.rocm, status), status);
     collector.has_failed = true;
     ss_collecting_set_fact(ss_fact_gpu_problem, text);
-    ss_cupti_writer_set_state(SS_DEVICE_REFUSED);
+    ss_device_writer_set_state(SS_DEVICE_REFUSED);
 }
 
 /* --- callbacks of the SDK --------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static void turn_on(void)
     ss_launches_switch(true);
     ss_nccl_want_channels(false); /* launches are observed */
     collector.is_on = true;
-    ss_cupti_writer_set_state(SS_DEVICE_COLLECTS);
+    ss_device_writer_set_state(SS_DEVICE_COLLECTS);
 }
 
 static void turn_off(void)
@@ -137,7 +137,7 @@ static void turn_off(void)
     collector.rocm.stop_context(collector.work);
     ss_launches_switch(false);
     collector.is_on = false;
-    ss_cupti_pool_wake();
+    ss_device_pool_wake();
 }
 
 static bool is_wanted(void)
@@ -162,7 +162,7 @@ static void update(void)
             turn_on();
         }
     }
-    ss_cupti_writer_switch(is_recording());
+    ss_device_writer_switch(is_recording());
     pthread_mutex_unlock(&collector.lock);
 }
 
@@ -185,14 +185,14 @@ static void on_window(unsigned action)
 static const struct {
     enum ss_rocm_what what;
     const char *kind;
-    enum ss_cupti_level level;
+    enum ss_collecting_level level;
     bool is_needed, is_call;
 } kinds[] = {
-    {SS_ROCM_KERNEL, "KERNEL_DISPATCH", SS_CUPTI_LIGHT, true, false},
-    {SS_ROCM_COPY, "MEMORY_COPY", SS_CUPTI_LIGHT, false, false},
-    {SS_ROCM_HIP_CALL, "HIP_RUNTIME_API", SS_CUPTI_DEFAULT, false, true},
-    {SS_ROCM_RCCL_CALL, "RCCL_API", SS_CUPTI_DEFAULT, false, true},
-    {SS_ROCM_COMPILER_CALL, "HIP_COMPILER_API", SS_CUPTI_FULL, false, true},
+    {SS_ROCM_KERNEL, "KERNEL_DISPATCH", SS_COLLECTING_LIGHT, true, false},
+    {SS_ROCM_COPY, "MEMORY_COPY", SS_COLLECTING_LIGHT, false, false},
+    {SS_ROCM_HIP_CALL, "HIP_RUNTIME_API", SS_COLLECTING_DEFAULT, false, true},
+    {SS_ROCM_RCCL_CALL, "RCCL_API", SS_COLLECTING_DEFAULT, false, true},
+    {SS_ROCM_COMPILER_CALL, "HIP_COMPILER_API", SS_COLLECTING_FULL, false, true},
 };
 
 static struct ss_rocm_operations operations; /* of the thread that configures */
@@ -301,8 +301,8 @@ static uint32_t take_agents(int version, const void **agents, size_t count, void
 
 static bool prepare(char *problem, size_t size)
 {
-    struct ss_cupti_writer_hooks hooks = {.is_on = is_on, .describe = describe};
-    if (!ss_cupti_writer_is_free(problem, size) ||
+    struct ss_device_writer_hooks hooks = {.is_on = is_on, .describe = describe};
+    if (!ss_device_writer_is_free(problem, size) ||
         !ss_rocm_load(&collector.rocm, collector.version, collector.caller, problem, size)) {
         return false;
     }
@@ -313,9 +313,9 @@ static bool prepare(char *problem, size_t size)
                  ss_rocm_status_text(&collector.rocm, status), status);
         return false;
     }
-    ss_cupti_pool_init(true, collector.collecting.settings.buffers);
+    ss_device_pool_init(true, collector.collecting.settings.buffers);
     collector.rocm.query_available_agents(1, take_agents, SS_ROCM_agent_BYTES, NULL);
-    return ss_cupti_writer_start(
+    return ss_device_writer_start(
         ss_rocm_interface(&collector.rocm, &collector.buffer, collector.has_streams),
         collector.rocm.version, &hooks, problem, size);
 }
@@ -329,7 +329,7 @@ static int initialize(ss_rocm_finalize_client *finalize, void *data)
         ss_collecting_set_fact(ss_fact_gpu_problem, problem);
         return -1; /* the SDK forgets what was configured */
     }
-    ss_cupti_writer_calibrate(true);
+    ss_device_writer_calibrate(true);
     ss_collecting_begin(&collector.collecting, on_window);
     update();
     describe();
@@ -350,7 +350,7 @@ static void finalize(void *data)
     }
     pthread_mutex_unlock(&collector.lock);
     collector.rocm.flush_buffer(collector.buffer);
-    ss_cupti_writer_end(MOST_IDLE_MS);
+    ss_device_writer_end(MOST_IDLE_MS);
 }
 
 __attribute__((visibility("default"))) ss_rocm_configure stepscope_rocm_configure;

@@ -35,10 +35,10 @@ bool ss_rocm_next_record(uint8_t *bytes, size_t valid, void **record)
     return head.bytes >= sizeof head && head.bytes <= valid - at && head.bytes % 8 == 0;
 }
 
-static enum ss_cupti_decoded end_work(const struct ss_device_work_message *work)
+static enum ss_decoded end_work(const struct ss_device_work_message *work)
 {
-    return work->begin_ns == 0 || work->end_ns < work->begin_ns ? SS_CUPTI_TIMELESS
-                                                                : SS_CUPTI_DECODED;
+    return work->begin_ns == 0 || work->end_ns < work->begin_ns ? SS_DECODED_TIMELESS
+                                                                : SS_DECODED_EVENT;
 }
 
 /* The SDK counts work-items, the ring workgroups. */
@@ -47,7 +47,7 @@ static uint32_t groups(uint32_t items, uint32_t block)
     return block > 0 ? items / block + (items % block > 0) : items;
 }
 
-static enum ss_cupti_decoded decode_kernel(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_kernel(const void *bytes, struct ss_device_event *event)
 {
     struct ss_device_work_message *work = &event->message.work;
     event->bytes = sizeof *work;
@@ -71,7 +71,7 @@ static enum ss_cupti_decoded decode_kernel(const void *bytes, struct ss_cupti_ev
     return end_work(work);
 }
 
-static enum ss_cupti_decoded decode_copy(const void *bytes, struct ss_cupti_event *event)
+static enum ss_decoded decode_copy(const void *bytes, struct ss_device_event *event)
 {
     static const struct {
         uint8_t direction, from, to;
@@ -104,8 +104,8 @@ static enum ss_cupti_decoded decode_copy(const void *bytes, struct ss_cupti_even
     return end_work(work);
 }
 
-static enum ss_cupti_decoded decode_call(const void *bytes, bool is_old, enum ss_rocm_what what,
-                                         struct ss_cupti_event *event)
+static enum ss_decoded decode_call(const void *bytes, bool is_old, enum ss_rocm_what what,
+                                   struct ss_device_event *event)
 {
 #define CALL(field) (is_old ? ss_rocm_old_call_##field(bytes) : ss_rocm_call_##field(bytes))
     struct ss_device_call_message *call = &event->message.call;
@@ -121,12 +121,11 @@ static enum ss_cupti_decoded decode_call(const void *bytes, bool is_old, enum ss
                                             .correlation = (uint32_t)CALL(correlation)};
     event->function = CALL(function);
 #undef CALL
-    return call->begin_ns == 0 || call->end_ns < call->begin_ns ? SS_CUPTI_TIMELESS
-                                                                : SS_CUPTI_DECODED;
+    return call->begin_ns == 0 || call->end_ns < call->begin_ns ? SS_DECODED_TIMELESS
+                                                                : SS_DECODED_EVENT;
 }
 
-static enum ss_cupti_decoded decode_agent(const void *bytes, size_t size,
-                                          struct ss_cupti_event *event)
+static enum ss_decoded decode_agent(const void *bytes, size_t size, struct ss_device_event *event)
 {
     struct ss_device_device_message *device = &event->message.device;
     event->bytes = sizeof *device;
@@ -139,28 +138,28 @@ static enum ss_cupti_decoded decode_agent(const void *bytes, size_t size,
     }
     event->agent = ss_rocm_agent_agent(bytes);
     event->name = ss_rocm_agent_product(bytes);
-    return SS_CUPTI_DECODED;
+    return SS_DECODED_EVENT;
 }
 
-enum ss_cupti_decoded ss_rocm_decode(const void *record, size_t bytes, struct ss_cupti_event *event)
+enum ss_decoded ss_rocm_decode(const void *record, size_t bytes, struct ss_device_event *event)
 {
     struct ss_rocm_record head;
     if (bytes < sizeof head) {
-        return SS_CUPTI_SHORT;
+        return SS_DECODED_SHORT;
     }
     memcpy(&head, record, sizeof head);
     if (head.bytes < sizeof head || head.bytes > bytes) {
-        return SS_CUPTI_SHORT;
+        return SS_DECODED_SHORT;
     }
     const uint8_t *payload = (const uint8_t *)record + sizeof head;
     size_t size = head.bytes - sizeof head;
     if (head.what < SS_ROCM_KERNEL || head.what > SS_ROCM_AGENT) {
-        return SS_CUPTI_UNKNOWN;
+        return SS_DECODED_UNKNOWN;
     }
     if (ss_rocm_read_bytes((enum ss_rocm_what)head.what, size) == 0) {
-        return SS_CUPTI_SHORT;
+        return SS_DECODED_SHORT;
     }
-    *event = (struct ss_cupti_event){.bytes = 0};
+    *event = (struct ss_device_event){.bytes = 0};
     switch (head.what) {
     case SS_ROCM_KERNEL:
         return decode_kernel(payload, event);

@@ -7,7 +7,7 @@
 #ifndef SS_INJECT_ROCM_DECODE_H
 #define SS_INJECT_ROCM_DECODE_H
 
-#include "inject/cupti/decode.h"
+#include "inject/device/event.h"
 
 enum ss_rocm_what {
     SS_ROCM_KERNEL = 1,
@@ -29,7 +29,6 @@ size_t ss_rocm_read_bytes(enum ss_rocm_what what, uint64_t size);
 /* Finds the record after `*record` in a buffer; NULL: the first. false: there is no more. */
 bool ss_rocm_next_record(uint8_t *bytes, size_t valid, void **record);
 /* `bytes`: from the record to the end of the buffer's valid part. */
-enum ss_cupti_decoded ss_rocm_decode(const void *record, size_t bytes,
-                                     struct ss_cupti_event *event);
+enum ss_decoded ss_rocm_decode(const void *record, size_t bytes, struct ss_device_event *event);
 
 #endif

@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "base/vec.h"
-#include "inject/cupti/texts.h"
+#include "inject/device/texts.h"
 #include "inject/rocm/rocm_abi.h"
 
 enum { MOST_SYMBOLS = 1 << 20, MOST_GPUS = 64, MOST_QUEUES = 4096, MOST_NAME_BYTES = 16 << 10 };
@@ -29,7 +29,7 @@ void ss_rocm_define_symbol(const void *symbol)
         kernel >= MOST_SYMBOLS) {
         return;
     }
-    struct ss_rocm_symbol made = {.name = ss_cupti_text(name, name_length(name)),
+    struct ss_rocm_symbol made = {.name = ss_device_text_put(name, name_length(name)),
                                   .registers = ss_rocm_symbol_registers(symbol) +
                                                ss_rocm_symbol_accumulators(symbol),
                                   .static_lds = ss_rocm_symbol_static_lds(symbol)};

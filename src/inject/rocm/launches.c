@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "annot/stamp.h"
-#include "inject/cupti/launch_queue.h"
+#include "inject/device/launch_queue.h"
 #include "inject/rocm/calls.h"
 
 enum { MOST_NESTED = 8 };

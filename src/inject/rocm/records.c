@@ -3,7 +3,8 @@
 
 #include <stdatomic.h>
 
-#include "inject/cupti/pool.h"
+#include "inject/device/pool.h"
+#include "inject/nccl/operations.h"
 #include "inject/rocm/entities.h"
 
 /* Queues of work without a stream are numbered after the streams. */
@@ -22,7 +23,7 @@ struct filling {
 static void emit(struct filling *buffer)
 {
     if (buffer->bytes != NULL) {
-        ss_cupti_pool_put_full(buffer->bytes, buffer->used);
+        ss_device_pool_put_full(buffer->bytes, buffer->used);
     }
     *buffer = (struct filling){.bytes = NULL};
 }
@@ -36,7 +37,7 @@ static bool put(struct filling *buffer, enum ss_rocm_what what, const void *payl
         emit(buffer);
     }
     if (buffer->bytes == NULL) {
-        buffer->bytes = ss_cupti_pool_take(&buffer->size);
+        buffer->bytes = ss_device_pool_take(&buffer->size);
         if (buffer->bytes == NULL) {
             return false;
         }
@@ -95,15 +96,15 @@ static const uint64_t *buffer_id;
 static bool has_streams;
 
 /* A context of each device, which HIP has one of; its null stream is 0. */
-static void put_context(struct ss_cupti_output *output, uint32_t device)
+static void put_context(struct ss_device_output *output, uint32_t device)
 {
     struct ss_device_context_message context = {
         .head.kind = SS_DEVICE_CONTEXT, .context = device + 1, .device = device};
     context.null_stream = has_streams ? 0 : UINT32_MAX;
-    ss_cupti_output_put(output, &context.head, sizeof context);
+    ss_device_output_put(output, &context.head, sizeof context);
 }
 
-static void complete_work(struct ss_cupti_event *event)
+static void complete_work(struct ss_device_event *event)
 {
     struct ss_device_work_message *work = &event->message.work;
     if (!ss_rocm_gpu_of(event->agent, &work->device)) {
@@ -129,7 +130,7 @@ static void complete_work(struct ss_cupti_event *event)
     }
 }
 
-static bool complete(struct ss_cupti_output *output, struct ss_cupti_event *event)
+static bool complete(struct ss_device_output *output, struct ss_device_event *event)
 {
     static const enum ss_rocm_what of_domain[] = {[SS_DEVICE_RUNTIME] = SS_ROCM_HIP_CALL,
                                                   [SS_DEVICE_DRIVER] = SS_ROCM_COMPILER_CALL,
@@ -142,7 +143,7 @@ static bool complete(struct ss_cupti_output *output, struct ss_cupti_event *even
     } else if (event->message.head.kind == SS_DEVICE_DEVICE) {
         struct ss_device_device_message *device = &event->message.device;
         ss_rocm_gpu_of(event->agent, &device->number);
-        device->name = ss_cupti_output_name(output, event->name);
+        device->name = ss_device_output_name(output, event->name);
         put_context(output, device->number);
     }
     return true;
@@ -189,7 +190,8 @@ const struct ss_device_interface *ss_rocm_interface(const struct ss_rocm *of,
                                                          .ring_domain = ring_domain,
                                                          .read_clock = read_clock,
                                                          .flush = flush,
-                                                         .take_dropped = take_dropped};
+                                                         .take_dropped = take_dropped,
+                                                         .take_collectives = ss_nccl_take};
     rocm = of;
     buffer_id = buffer;
     has_streams = streams;

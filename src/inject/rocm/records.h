@@ -6,7 +6,7 @@
 #ifndef SS_INJECT_ROCM_RECORDS_H
 #define SS_INJECT_ROCM_RECORDS_H
 
-#include "inject/cupti/interface.h"
+#include "inject/device/interface.h"
 #include "inject/rocm/calls.h"
 
 /* The SDK delivers a buffer whose records go by these kinds; `kinds` has SS_ROCM_AGENT + 1 entries,

@@ -20,7 +20,7 @@ static const char kernel_name[] = "_Z3addPfS_i";
 static void a_kernel_has_its_fields(void **state)
 {
     (void)state;
-    struct ss_cupti_event event;
+    struct ss_device_event event;
     uint8_t record[SS_KERNEL_10_BYTES] = {0};
     ss_put_kernel(record, 41, kernel_name, 1000, 3000);
     ss_put_kernel_device(record, 1);
@@ -28,7 +28,7 @@ static void a_kernel_has_its_fields(void **state)
     ss_put_kernel_dynamic_shared(record, 128);
     ss_put_kernel_graph(record, 5);
     ss_put_kernel_graph_node(record, UINT64_C(0x100000009));
-    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_DECODED_EVENT);
     const struct ss_device_work_message *work = &event.message.work;
     assert_int_equal(event.bytes, sizeof *work);
     assert_ptr_equal((const char *)(uintptr_t)event.name, kernel_name);
@@ -52,18 +52,18 @@ static void a_kernel_has_its_fields(void **state)
 static void a_kernel_without_times_is_none(void **state)
 {
     (void)state;
-    struct ss_cupti_event event;
+    struct ss_device_event event;
     uint8_t record[SS_KERNEL_8_BYTES] = {0};
     ss_put_kernel(record, 41, kernel_name, 0, 0);
-    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_CUPTI_TIMELESS);
+    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_DECODED_TIMELESS);
     ss_put_kernel(record, 41, kernel_name, 3000, 1000);
-    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_CUPTI_TIMELESS);
+    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_DECODED_TIMELESS);
 }
 
 static void copies_have_memories_and_sizes(void **state)
 {
     (void)state;
-    struct ss_cupti_event event;
+    struct ss_device_event event;
     const struct ss_device_work_message *work = &event.message.work;
     uint8_t record[SS_COPY_6_BYTES] = {0};
     ss_put_kind(record, SS_CUPTI_COPY);
@@ -75,7 +75,7 @@ static void copies_have_memories_and_sizes(void **state)
     ss_put_copy_begin(record, 10);
     ss_put_copy_end(record, 30);
     ss_put_copy_correlation(record, 9);
-    assert_int_equal(ss_cupti_decode(record, SS_COPY_5_BYTES, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_cupti_decode(record, SS_COPY_5_BYTES, &event), SS_DECODED_EVENT);
     assert_int_equal(work->work, SS_DEVICE_COPY);
     assert_int_equal(work->bytes, UINT64_C(1) << 33);
     assert_int_equal(work->direction * 100 + work->from * 10 + work->to, 123);
@@ -89,7 +89,7 @@ static void copies_have_memories_and_sizes(void **state)
     ss_put_peer_copy_from_device(record, 2);
     ss_put_peer_copy_to_device(record, 3);
     ss_put_peer_copy_correlation(record, 12);
-    assert_int_equal(ss_cupti_decode(record, SS_PEER_COPY_4_BYTES, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_cupti_decode(record, SS_PEER_COPY_4_BYTES, &event), SS_DECODED_EVENT);
     assert_int_equal(work->from_device * 10 + work->to_device, 23);
     assert_int_equal(work->correlation, 12);
 
@@ -99,7 +99,7 @@ static void copies_have_memories_and_sizes(void **state)
     ss_put_memset_end(record, 30);
     ss_put_memset_bytes(record, 4096);
     ss_put_memset_memory(record, 3);
-    assert_int_equal(ss_cupti_decode(record, SS_MEMSET_4_BYTES, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_cupti_decode(record, SS_MEMSET_4_BYTES, &event), SS_DECODED_EVENT);
     assert_int_equal(work->work, SS_DEVICE_MEMSET);
     assert_int_equal(work->bytes, 4096);
     assert_int_equal(work->to, 3);
@@ -108,11 +108,11 @@ static void copies_have_memories_and_sizes(void **state)
 static void calls_and_waits_are_those_of_a_thread(void **state)
 {
     (void)state;
-    struct ss_cupti_event event;
+    struct ss_device_event event;
     uint8_t record[48] = {0};
     ss_put_call(record, SS_CUPTI_DRIVER_CALL, 307, 4711, 8, 5, 6);
     ss_put_call_result(record, 2);
-    assert_int_equal(ss_cupti_decode(record, 40, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_cupti_decode(record, 40, &event), SS_DECODED_EVENT);
     assert_int_equal(event.function, 307);
     assert_int_equal(event.message.call.domain, SS_DEVICE_DRIVER);
     assert_int_equal(event.message.call.thread, 4711);
@@ -124,7 +124,7 @@ static void calls_and_waits_are_those_of_a_thread(void **state)
     ss_put_wait_type(record, 3);
     ss_put_wait_stream(record, 13);
     ss_put_wait_correlation(record, 14);
-    assert_int_equal(ss_cupti_decode(record, 40, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_cupti_decode(record, 40, &event), SS_DECODED_EVENT);
     assert_int_equal(event.message.wait.type, 3);
     assert_int_equal(event.message.wait.stream, 13);
     assert_int_equal(event.message.wait.correlation, 14);
@@ -133,14 +133,14 @@ static void calls_and_waits_are_those_of_a_thread(void **state)
     ss_put_kind(record, SS_CUPTI_OVERHEAD);
     ss_put_overhead_begin(record, 100);
     ss_put_overhead_end(record, 350);
-    assert_int_equal(ss_cupti_decode(record, 40, &event), SS_CUPTI_COST);
+    assert_int_equal(ss_cupti_decode(record, 40, &event), SS_DECODED_COST);
     assert_int_equal(event.overhead_ns, 250);
 }
 
 static void memory_has_its_pool(void **state)
 {
     (void)state;
-    struct ss_cupti_event event;
+    struct ss_device_event event;
     uint8_t record[SS_MEMORY_4_BYTES] = {0};
     ss_put_kind(record, SS_CUPTI_MEMORY);
     ss_put_memory_operation(record, SS_CUPTI_RELEASES);
@@ -156,7 +156,7 @@ static void memory_has_its_pool(void **state)
     ss_put_memory_pool(record, 0x5000);
     ss_put_memory_pool_size(record, 32 << 20);
     ss_put_memory_pool_used(record, 1 << 20);
-    assert_int_equal(ss_cupti_decode(record, SS_MEMORY_3_BYTES, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_cupti_decode(record, SS_MEMORY_3_BYTES, &event), SS_DECODED_EVENT);
     const struct ss_device_memory_message *memory = &event.message.memory;
     assert_int_equal(event.bytes, sizeof *memory);
     assert_true(memory->is_release && memory->is_async && !memory->is_early);
@@ -170,17 +170,17 @@ static void memory_has_its_pool(void **state)
     assert_int_equal(memory->pool_used_bytes, 1 << 20);
 
     ss_put_memory_pool_type(record, 2); /* imported: a process is in the place of the size */
-    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_DECODED_EVENT);
     assert_int_equal(memory->pool_bytes, 0);
     assert_int_equal(memory->pool, 0x5000);
     ss_put_memory_operation(record, 0);
-    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_CUPTI_UNKNOWN);
+    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_DECODED_UNKNOWN);
 }
 
 static void pools_compilations_and_ids_are_read(void **state)
 {
     (void)state;
-    struct ss_cupti_event event;
+    struct ss_device_event event;
     uint8_t record[80] = {0};
     ss_put_kind(record, SS_CUPTI_POOL);
     ss_put_pool_operation(record, SS_DEVICE_POOL_TRIMS);
@@ -189,7 +189,7 @@ static void pools_compilations_and_ids_are_read(void **state)
     ss_put_pool_pool_size(record, 64);
     ss_put_pool_pool_used(record, 32);
     ss_put_pool_time(record, 9);
-    assert_int_equal(ss_cupti_decode(record, 72, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_cupti_decode(record, 72, &event), SS_DECODED_EVENT);
     assert_int_equal(event.message.pool.operation, SS_DEVICE_POOL_TRIMS);
     assert_int_equal(event.message.pool.pool_bytes * 100 + event.message.pool.pool_used_bytes,
                      6432);
@@ -203,21 +203,21 @@ static void pools_compilations_and_ids_are_read(void **state)
     ss_put_compilation_end(record, 900);
     ss_put_compilation_bytes(record, 4096);
     ss_put_compilation_correlation(record, 3);
-    assert_int_equal(ss_cupti_decode(record, 64, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_cupti_decode(record, 64, &event), SS_DECODED_EVENT);
     assert_int_equal(event.message.compilation.end_ns - event.message.compilation.begin_ns, 800);
     assert_int_equal(event.message.compilation.bytes, 4096);
     assert_int_equal(event.message.compilation.correlation, 3);
     ss_put_compilation_end(record, 50);
-    assert_int_equal(ss_cupti_decode(record, 64, &event), SS_CUPTI_TIMELESS);
+    assert_int_equal(ss_cupti_decode(record, 64, &event), SS_DECODED_TIMELESS);
     ss_put_compilation_operation(record, 4);
-    assert_int_equal(ss_cupti_decode(record, 64, &event), SS_CUPTI_UNKNOWN);
+    assert_int_equal(ss_cupti_decode(record, 64, &event), SS_DECODED_UNKNOWN);
 
     memset(record, 0, sizeof record);
     ss_put_kind(record, SS_CUPTI_EXTERNAL);
     ss_put_external_id(record, UINT64_C(1) << 40);
     ss_put_external_family(record, 4);
     ss_put_external_correlation(record, 21);
-    assert_int_equal(ss_cupti_decode(record, 24, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_cupti_decode(record, 24, &event), SS_DECODED_EVENT);
     assert_int_equal(event.message.external.id, UINT64_C(1) << 40);
     assert_int_equal(event.message.external.family * 100 + event.message.external.correlation, 421);
 }
@@ -225,7 +225,7 @@ static void pools_compilations_and_ids_are_read(void **state)
 static void devices_and_contexts_are_defined(void **state)
 {
     (void)state;
-    struct ss_cupti_event event;
+    struct ss_device_event event;
     uint8_t record[200] = {0};
     static const char model[] = "NVIDIA H100";
     ss_put_kind(record, SS_CUPTI_DEVICE);
@@ -234,7 +234,7 @@ static void devices_and_contexts_are_defined(void **state)
     ss_put_device_memory_bytes(record, UINT64_C(80) << 30);
     ss_put_device_multiprocessors(record, 132);
     ss_put_device_uuid(record, (struct ss_cupti_uuid){{1, 2, 3}});
-    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_DECODED_EVENT);
     assert_int_equal(event.message.device.number, 3);
     assert_int_equal(event.message.device.multiprocessors, 132);
     assert_int_equal(event.message.device.memory_bytes, UINT64_C(80) << 30);
@@ -246,7 +246,7 @@ static void devices_and_contexts_are_defined(void **state)
     ss_put_context_context(record, 1);
     ss_put_context_device(record, 3);
     ss_put_context_null_stream(record, 7);
-    assert_int_equal(ss_cupti_decode(record, 24, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_cupti_decode(record, 24, &event), SS_DECODED_EVENT);
     assert_int_equal(event.message.context.device, 3);
     assert_int_equal(event.message.context.null_stream, 7);
 }
@@ -255,7 +255,7 @@ static void devices_and_contexts_are_defined(void **state)
 static void a_cut_record_is_refused(void **state)
 {
     (void)state;
-    struct ss_cupti_event event;
+    struct ss_device_event event;
 #define SS_CUPTI_RECORD(record, vendor, bytes) bytes,
     static const uint32_t needed[] = {
 #include "inject/cupti/cupti_layout.def"
@@ -271,12 +271,12 @@ static void a_cut_record_is_refused(void **state)
             if (length >= 4) {
                 ss_put_kind(record, kinds[i]);
             }
-            assert_int_equal(ss_cupti_decode(record, length, &event), SS_CUPTI_SHORT);
+            assert_int_equal(ss_cupti_decode(record, length, &event), SS_DECODED_SHORT);
             free(record);
         }
     }
     uint32_t unknown[8] = {54};
-    assert_int_equal(ss_cupti_decode(unknown, sizeof unknown, &event), SS_CUPTI_UNKNOWN);
+    assert_int_equal(ss_cupti_decode(unknown, sizeof unknown, &event), SS_DECODED_UNKNOWN);
 }
 
 /* --- the real library ------------------------------------------------------------------------- */
@@ -316,7 +316,7 @@ static size_t put_rest(uint8_t *at)
     return SS_MEMORY_4_BYTES + SS_POOL_3_BYTES + SS_COMPILATION_2_BYTES + SS_EXTERNAL_BYTES;
 }
 
-static uint32_t correlation_of(const struct ss_cupti_event *event, uint32_t otherwise)
+static uint32_t correlation_of(const struct ss_device_event *event, uint32_t otherwise)
 {
     return event->message.head.kind == SS_DEVICE_CALL   ? event->message.call.correlation
            : event->message.head.kind == SS_DEVICE_WORK ? event->message.work.correlation
@@ -363,9 +363,9 @@ static void the_real_library_walks_our_buffer(void **state)
     uint32_t counts[SS_DEVICE_MESSAGE_KINDS] = {0}, records = 0;
     void *record = NULL;
     while (next(buffer, ROUNDS * round, &record) == SS_CUPTI_OK) {
-        struct ss_cupti_event event;
+        struct ss_device_event event;
         size_t rest = ROUNDS * round - (size_t)((uint8_t *)record - buffer);
-        assert_int_equal(ss_cupti_decode(record, rest, &event), SS_CUPTI_DECODED);
+        assert_int_equal(ss_cupti_decode(record, rest, &event), SS_DECODED_EVENT);
         assert_int_equal(correlation_of(&event, records / RECORDS), records / RECORDS);
         counts[event.message.head.kind]++;
         records++;

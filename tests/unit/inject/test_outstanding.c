@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "inject/cupti/outstanding.h"
+#include "inject/device/outstanding.h"
 
 static struct ss_outstanding of;
 

@@ -43,10 +43,10 @@ static kernel_record make_kernel(void)
 static void a_kernel_has_its_fields(void **state)
 {
     (void)state;
-    struct ss_cupti_event event;
+    struct ss_device_event event;
     kernel_record kernel = make_kernel();
     size_t bytes = put(SS_ROCM_KERNEL, &kernel, sizeof kernel);
-    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_DECODED_EVENT);
     const struct ss_device_work_message *work = &event.message.work;
     assert_int_equal(event.bytes, sizeof *work);
     assert_int_equal(work->work, SS_DEVICE_KERNEL);
@@ -68,14 +68,14 @@ static void a_kernel_has_its_fields(void **state)
 static void work_without_times_is_none(void **state)
 {
     (void)state;
-    struct ss_cupti_event event;
+    struct ss_device_event event;
     kernel_record kernel = make_kernel();
     kernel.begin = 0;
     size_t bytes = put(SS_ROCM_KERNEL, &kernel, sizeof kernel);
-    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_CUPTI_TIMELESS);
+    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_DECODED_TIMELESS);
     kernel.begin = 4000;
     put(SS_ROCM_KERNEL, &kernel, sizeof kernel);
-    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_CUPTI_TIMELESS);
+    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_DECODED_TIMELESS);
 }
 
 static void copies_have_directions(void **state)
@@ -89,7 +89,7 @@ static void copies_have_directions(void **state)
                   {999, 71, 72, 72, 0}, {-1, 71, 72, 72, 0}};
     (void)state;
     for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
-        struct ss_cupti_event event;
+        struct ss_device_event event;
         copy_record copy = {.size = sizeof copy - 16,
                             .operation = copies[i].direction,
                             .id = {4, 0},
@@ -99,7 +99,7 @@ static void copies_have_directions(void **state)
                             .to = copies[i].to,
                             .bytes = 512};
         size_t bytes = put(SS_ROCM_COPY, &copy, copy.size);
-        assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_CUPTI_DECODED);
+        assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_DECODED_EVENT);
         assert_int_equal(event.message.work.direction, copies[i].cupti);
         assert_int_equal(event.agent, copies[i].agent);
         assert_int_equal(event.message.work.bytes, 512);
@@ -109,13 +109,13 @@ static void copies_have_directions(void **state)
 static void calls_of_both_layouts_are_the_same(void **state)
 {
     (void)state;
-    struct ss_cupti_event event;
+    struct ss_device_event event;
     call_record now = {sizeof now, 5, 17, {8, 0, 2}, 100, 200, 4321};
     old_call_record old = {sizeof old, 5, 17, {8, 0}, 100, 200, 4321};
     for (int i = 0; i < 2; i++) {
         size_t bytes = i == 0 ? put(SS_ROCM_RCCL_CALL, &now, sizeof now)
                               : put(SS_ROCM_RCCL_CALL, &old, sizeof old);
-        assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_CUPTI_DECODED);
+        assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_DECODED_EVENT);
         const struct ss_device_call_message *call = &event.message.call;
         assert_int_equal(call->domain, SS_DEVICE_COMMUNICATION);
         assert_int_equal(call->begin_ns, 100);
@@ -130,36 +130,36 @@ static void an_agent_is_a_device(void **state)
 {
     (void)state;
     static const char product[] = "Instinct";
-    struct ss_cupti_event event;
+    struct ss_device_event event;
     agent_data agent = {.size = sizeof agent, .id = 71, .product = product, .units = 304};
     agent.memory = 1024;
     agent.uuid[15] = 9;
     size_t bytes = put(SS_ROCM_AGENT, &agent, sizeof agent);
-    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_DECODED_EVENT);
     assert_int_equal(event.message.device.memory_bytes, 1024);
     assert_int_equal(event.message.device.multiprocessors, 304);
     assert_ptr_equal((const char *)(uintptr_t)event.name, product);
     assert_int_equal(event.message.device.uuid[15], 9);
     bytes = put(SS_ROCM_AGENT, &agent, sizeof agent - sizeof agent.uuid); /* before 1.0 */
-    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_CUPTI_DECODED);
+    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_DECODED_EVENT);
     assert_int_equal(event.message.device.uuid[15], 0);
 }
 
 static void short_and_unknown_records_are_refused(void **state)
 {
     (void)state;
-    struct ss_cupti_event event;
+    struct ss_device_event event;
     kernel_record kernel = make_kernel();
     size_t bytes = put(SS_ROCM_KERNEL, &kernel, sizeof kernel);
     for (size_t cut = 0; cut < bytes; cut++) {
-        assert_int_equal(ss_rocm_decode(space, cut, &event), SS_CUPTI_SHORT);
+        assert_int_equal(ss_rocm_decode(space, cut, &event), SS_DECODED_SHORT);
     }
     struct ss_rocm_record head = {(uint32_t)bytes, 99};
     memcpy(space, &head, sizeof head);
-    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_CUPTI_UNKNOWN);
+    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_DECODED_UNKNOWN);
     head = (struct ss_rocm_record){sizeof head, SS_ROCM_COPY};
     memcpy(space, &head, sizeof head);
-    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_CUPTI_SHORT);
+    assert_int_equal(ss_rocm_decode(space, bytes, &event), SS_DECODED_SHORT);
     assert_int_equal(ss_rocm_read_bytes(SS_ROCM_KERNEL, 127), 0);
     assert_int_equal(ss_rocm_read_bytes(SS_ROCM_HIP_CALL, 55), 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/nccl/nvtx_calls.h"
+#include "inject/nvtx/nvtx_nccl.h"
 
 #include <string.h>
 
@@ -225,7 +225,7 @@ static uint8_t begin(size_t function, const struct arguments *arguments)
     }
 }
 
-bool ss_nccl_nvtx_push(uint32_t domain, uint32_t name, const struct ss_nvtx_payload *payloads,
+bool ss_nvtx_nccl_push(uint32_t domain, uint32_t name, const struct ss_nvtx_payload *payloads,
                        size_t count)
 {
     struct ss_nccl_thread *thread = ss_nccl_own_thread();
@@ -274,7 +274,7 @@ static void end(const struct ss_nccl_nvtx_range *range, uint32_t domain,
     }
 }
 
-bool ss_nccl_nvtx_pop(uint32_t domain, const struct ss_nvtx_payload *payloads, size_t count)
+bool ss_nvtx_nccl_pop(uint32_t domain, const struct ss_nvtx_payload *payloads, size_t count)
 {
     struct ss_nccl_thread *thread = ss_nccl_own_thread();
     if (thread == NULL || thread->nvtx_depth == 0 || --thread->nvtx_depth >= SS_NCCL_OPEN) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/cupti/launch_stack.h"
+#include "inject/device/launch_stack.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 
 #include "annot/process.h"
 #include "base/alloc.h"
-#include "inject/cupti/texts.h"
+#include "inject/device/texts.h"
 #include "unwind/cpython_code.h"
 #include "unwind/cpython_layout.h"
 
@@ -217,7 +217,7 @@ static uint32_t walk(uint64_t state, struct frame *frames, uint64_t *hash)
 static uint32_t text_of(const struct ss_code_cache *cache, uint32_t text)
 {
     struct ss_strview view = ss_intern_get(&cache->texts, text);
-    return ss_cupti_text(view.data, view.length);
+    return ss_device_text_put(view.data, view.length);
 }
 
 /* 0: no frame of the program. */
@@ -229,15 +229,15 @@ static uint32_t frame_of(struct ss_code_cache *cache, const struct frame *frame)
     }
     const struct ss_code_frame *found = &cache->frames.data[id - 1];
     const struct ss_code *code = &cache->codes.data[found->code];
-    return ss_cupti_frame(text_of(cache, code->file), text_of(cache, code->function),
-                          found->line > 0 ? found->line : 0);
+    return ss_device_frame_put(text_of(cache, code->file), text_of(cache, code->function),
+                               found->line > 0 ? found->line : 0);
 }
 
 static uint32_t resolve(struct ss_launch_stacks *stacks, const struct frame *frames, uint32_t count)
 {
     uint32_t stack = 0;
     for (uint32_t i = count; i-- > 0;) {
-        stack = ss_cupti_stack(stack, frame_of(&stacks->cache, &frames[i]));
+        stack = ss_device_stack_put(stack, frame_of(&stacks->cache, &frames[i]));
     }
     return stack;
 }

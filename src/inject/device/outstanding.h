@@ -4,8 +4,8 @@
  * last 2^20. A kernel may come before its launch. Changed by the writer's thread; any thread may
  * read the count.
  */
-#ifndef SS_INJECT_CUPTI_OUTSTANDING_H
-#define SS_INJECT_CUPTI_OUTSTANDING_H
+#ifndef SS_INJECT_DEVICE_OUTSTANDING_H
+#define SS_INJECT_DEVICE_OUTSTANDING_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/cupti/collecting.h"
+#include "inject/device/collecting.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "annot/schedule.h"
 #include "annot/training.h"
 #include "base/env.h"
-#include "inject/cupti/writer.h"
+#include "inject/device/writer.h"
 
 void ss_collecting_set_fact(const char *key, const char *text)
 {
@@ -46,8 +46,8 @@ bool ss_collecting_claim(struct ss_collecting *collecting)
 {
     const char *settings =
         own_settings[0] != '\0' ? own_settings : ss_env_get(SS_ENV_STEPSCOPE_GPU);
-    collecting->settings = ss_cupti_settings_parse(settings);
-    return collecting->settings.level != SS_CUPTI_OFF && ss_process_is_set_up() &&
+    collecting->settings = ss_collecting_settings_parse(settings);
+    return collecting->settings.level != SS_COLLECTING_OFF && ss_process_is_set_up() &&
            ss_collecting_is_recorded() &&
            atomic_exchange(&collecting->started, ss_process_pid()) != ss_process_pid() &&
            atomic_load_explicit(&collecting->owner, memory_order_relaxed) == 0;
@@ -73,7 +73,7 @@ void ss_collecting_begin(struct ss_collecting *collecting, void (*on_window)(uns
     atomic_store_explicit(&collecting->action,
                           atomic_load_explicit(&ss_process_header->action, memory_order_relaxed),
                           memory_order_relaxed);
-    ss_cupti_writer_set_window(ss_collecting_has_come_to(collecting, SS_SCHEDULE_RECORD));
+    ss_device_writer_set_window(ss_collecting_has_come_to(collecting, SS_SCHEDULE_RECORD));
     atomic_store_explicit(&collecting->owner, ss_process_pid(), memory_order_release);
     ss_training_observe_windows(on_window);
 }
@@ -85,6 +85,6 @@ bool ss_collecting_enter_window(struct ss_collecting *collecting, unsigned actio
     }
     atomic_store_explicit(&collecting->follows, true, memory_order_relaxed);
     atomic_store_explicit(&collecting->action, action, memory_order_relaxed);
-    ss_cupti_writer_set_window(action >= SS_SCHEDULE_RECORD);
+    ss_device_writer_set_window(action >= SS_SCHEDULE_RECORD);
     return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/cupti/texts.h"
+#include "inject/device/texts.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -65,38 +65,38 @@ static struct ss_strview get(struct table *table, uint32_t number)
     return key;
 }
 
-uint32_t ss_cupti_text(const char *text, size_t length)
+uint32_t ss_device_text_put(const char *text, size_t length)
 {
     length = length < SS_DEVICE_MAX_TEXT_BYTES ? length : SS_DEVICE_MAX_TEXT_BYTES;
     return length > 0 ? put(&texts, text, length) : 0;
 }
 
-uint32_t ss_cupti_frame(uint32_t file, uint32_t function, int32_t line)
+uint32_t ss_device_frame_put(uint32_t file, uint32_t function, int32_t line)
 {
     const struct frame_key key = {file, function, line};
     return put(&frames, &key, sizeof key);
 }
 
-uint32_t ss_cupti_stack(uint32_t outer, uint32_t frame)
+uint32_t ss_device_stack_put(uint32_t outer, uint32_t frame)
 {
     const struct stack_key key = {outer, frame};
     return frame != 0 ? put(&stacks, &key, sizeof key) : outer;
 }
 
-struct ss_cupti_counts ss_cupti_counts(void)
+struct ss_device_text_counts ss_device_text_counts(void)
 {
-    struct ss_cupti_counts counts = {.stacks = count_of(&stacks)};
+    struct ss_device_text_counts counts = {.stacks = count_of(&stacks)};
     counts.frames = count_of(&frames); /* those of the stacks, and maybe more */
     counts.texts = count_of(&texts);   /* those of the frames, and maybe more */
     return counts;
 }
 
-struct ss_strview ss_cupti_text_get(uint32_t number)
+struct ss_strview ss_device_text_get(uint32_t number)
 {
     return get(&texts, number);
 }
 
-void ss_cupti_frame_get(uint32_t number, struct ss_device_frame_message *message)
+void ss_device_frame_get(uint32_t number, struct ss_device_frame_message *message)
 {
     struct frame_key key;
     memcpy(&key, get(&frames, number).data, sizeof key);
@@ -107,7 +107,7 @@ void ss_cupti_frame_get(uint32_t number, struct ss_device_frame_message *message
                                                 .line = key.line};
 }
 
-void ss_cupti_stack_get(uint32_t number, struct ss_device_stack_message *message)
+void ss_device_stack_get(uint32_t number, struct ss_device_stack_message *message)
 {
     struct stack_key key;
     memcpy(&key, get(&stacks, number).data, sizeof key);
@@ -115,12 +115,12 @@ void ss_cupti_stack_get(uint32_t number, struct ss_device_stack_message *message
         .head.kind = SS_DEVICE_STACK, .number = number, .outer = key.outer, .frame = key.frame};
 }
 
-void ss_cupti_texts_lock(void)
+void ss_device_texts_lock(void)
 {
     pthread_mutex_lock(&lock);
 }
 
-void ss_cupti_texts_unlock(void)
+void ss_device_texts_unlock(void)
 {
     pthread_mutex_unlock(&lock);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/cupti/launch_queue.h"
+#include "inject/device/launch_queue.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "annot/thread.h"
-#include "inject/cupti/pool.h"
+#include "inject/device/pool.h"
 
 enum { FREE, USED, LEFT /* its thread has ended; free once it is drained */ };
 
@@ -101,7 +101,7 @@ void ss_launcher_put(struct ss_launcher *launcher, const struct ss_launch *launc
     /* Pairs with the acquire of drain_launcher. */
     atomic_store_explicit(&launcher->head, head + 1, memory_order_release);
     if (waiting == SS_LAUNCH_QUEUE / 2) {
-        ss_cupti_pool_wake();
+        ss_device_pool_wake();
     }
 }
 

@@ -4,14 +4,14 @@
  * thread fills and the writer empties. Filling takes no lock and makes no system call, except for
  * the first launch of a thread. A full queue counts the launch as lost.
  */
-#ifndef SS_INJECT_CUPTI_LAUNCH_QUEUE_H
-#define SS_INJECT_CUPTI_LAUNCH_QUEUE_H
+#ifndef SS_INJECT_DEVICE_LAUNCH_QUEUE_H
+#define SS_INJECT_DEVICE_LAUNCH_QUEUE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inject/cupti/launch_stack.h"
+#include "inject/device/launch_stack.h"
 
 enum {
     SS_LAUNCH_QUEUE = 32768 /* launches of a thread that wait for the writer; a power of two */

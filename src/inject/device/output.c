@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/cupti/output.h"
+#include "inject/device/output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,13 +10,13 @@
 
 #include "annot/process.h"
 #include "base/alloc.h"
-#include "inject/cupti/texts.h"
+#include "inject/device/texts.h"
 #include "ring/page_guard.h"
 
 enum { WAIT_NS = 500000, NAME_SLOTS = 8192, MOST_NAME_BYTES = 16 << 10 };
 
 /* By address: CUPTI gives each kernel's name as the same pointer. */
-struct ss_cupti_name_cache {
+struct ss_device_name_cache {
     struct {
         uint64_t address;
         uint32_t number, length;
@@ -26,8 +26,8 @@ struct ss_cupti_name_cache {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-bool ss_cupti_output_open(struct ss_cupti_output *output, enum ss_device_interface_of interface,
-                          uint32_t version, char *problem, size_t size)
+bool ss_device_output_open(struct ss_device_output *output, enum ss_device_interface_of interface,
+                           uint32_t version, char *problem, size_t size)
 {
     const size_t bytes = SS_DEVICE_RING_PAGE_BYTES + ((size_t)1 << SS_DEVICE_RING_LOG2);
     int fd = ss_process_make_device_file(bytes);
@@ -38,8 +38,8 @@ bool ss_cupti_output_open(struct ss_cupti_output *output, enum ss_device_interfa
                  "no room for a ring of %zu MiB beside the process's other rings: %s", bytes >> 20,
                  strerror(errno));
     } else {
-        *output = (struct ss_cupti_output){.is_patient = true,
-                                           .names = ss_alloc_zero(1, sizeof *output->names)};
+        *output = (struct ss_device_output){.is_patient = true,
+                                            .names = ss_alloc_zero(1, sizeof *output->names)};
         ss_page_guard_add(memory, bytes);
         ((struct ss_device_ring_header *)memory)->interface_version = version;
         ((struct ss_device_ring_header *)memory)->interface = interface;
@@ -55,7 +55,7 @@ bool ss_cupti_output_open(struct ss_cupti_output *output, enum ss_device_interfa
     return memory != MAP_FAILED;
 }
 
-void ss_cupti_output_close(struct ss_cupti_output *output)
+void ss_device_output_close(struct ss_device_output *output)
 {
     void *memory = output->ring.header;
     if (memory != NULL) {
@@ -63,12 +63,12 @@ void ss_cupti_output_close(struct ss_cupti_output *output)
         munmap(memory, SS_DEVICE_RING_PAGE_BYTES + ((size_t)1 << SS_DEVICE_RING_LOG2));
     }
     ss_free(output->names);
-    *output = (struct ss_cupti_output){.is_patient = false};
+    *output = (struct ss_device_output){.is_patient = false};
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-static void put(struct ss_cupti_output *output, struct ss_device_message *message, size_t bytes,
+static void put(struct ss_device_output *output, struct ss_device_message *message, size_t bytes,
                 struct ss_strview text)
 {
     const struct timespec wait = {.tv_nsec = WAIT_NS};
@@ -88,11 +88,11 @@ static void put(struct ss_cupti_output *output, struct ss_device_message *messag
 static const struct ss_strview nothing = {"", 0};
 
 /* Texts first, then the frames that refer to them, then the stacks of these. */
-static void put_definitions(struct ss_cupti_output *output)
+static void put_definitions(struct ss_device_output *output)
 {
-    struct ss_cupti_counts counts = ss_cupti_counts();
+    struct ss_device_text_counts counts = ss_device_text_counts();
     while (output->defined.texts < counts.texts) {
-        struct ss_strview text = ss_cupti_text_get(output->defined.texts + 1);
+        struct ss_strview text = ss_device_text_get(output->defined.texts + 1);
         struct ss_device_text message = {.head.kind = SS_DEVICE_TEXT,
                                          .number = ++output->defined.texts,
                                          .length = (uint32_t)text.length};
@@ -100,33 +100,33 @@ static void put_definitions(struct ss_cupti_output *output)
     }
     while (output->defined.frames < counts.frames) {
         struct ss_device_frame_message message;
-        ss_cupti_frame_get(++output->defined.frames, &message);
+        ss_device_frame_get(++output->defined.frames, &message);
         put(output, &message.head, sizeof message, nothing);
     }
     while (output->defined.stacks < counts.stacks) {
         struct ss_device_stack_message message;
-        ss_cupti_stack_get(++output->defined.stacks, &message);
+        ss_device_stack_get(++output->defined.stacks, &message);
         put(output, &message.head, sizeof message, nothing);
     }
 }
 
-void ss_cupti_output_put(struct ss_cupti_output *output, struct ss_device_message *message,
-                         size_t bytes)
+void ss_device_output_put(struct ss_device_output *output, struct ss_device_message *message,
+                          size_t bytes)
 {
     put_definitions(output);
     put(output, message, bytes, nothing);
 }
 
-void ss_cupti_output_put_metrics(struct ss_cupti_output *output,
-                                 struct ss_device_metrics_message *message,
-                                 const struct ss_device_metric *values)
+void ss_device_output_put_metrics(struct ss_device_output *output,
+                                  struct ss_device_metrics_message *message,
+                                  const struct ss_device_metric *values)
 {
     put_definitions(output);
     put(output, &message->head, sizeof *message,
         (struct ss_strview){(const char *)values, message->count * sizeof *values});
 }
 
-uint32_t ss_cupti_output_name(struct ss_cupti_output *output, uint64_t address)
+uint32_t ss_device_output_name(struct ss_device_output *output, uint64_t address)
 {
     if (address == 0) {
         return 0;
@@ -138,12 +138,12 @@ uint32_t ss_cupti_output_name(struct ss_cupti_output *output, uint64_t address)
     if (number == 0 || output->names->slots[slot].address != address ||
         output->names->slots[slot].length != length ||
         memcmp(output->names->slots[slot].text, text, length) != 0) {
-        number = ss_cupti_text(text, length);
+        number = ss_device_text_put(text, length);
         if (number != 0) {
             output->names->slots[slot].address = address;
             output->names->slots[slot].number = number;
             output->names->slots[slot].length = (uint32_t)length;
-            output->names->slots[slot].text = ss_cupti_text_get(number).data;
+            output->names->slots[slot].text = ss_device_text_get(number).data;
         }
     }
     return number;

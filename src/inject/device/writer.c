@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/cupti/writer.h"
+#include "inject/device/writer.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -7,21 +7,16 @@
 #include <string.h>
 #include <time.h>
 
-#include "annot/names.h"
 #include "annot/stamp.h"
 #include "base/alloc.h"
 #include "base/thread.h"
-#include "inject/cupti/clock.h"
-#include "inject/cupti/decode.h"
-#include "inject/cupti/graph_nodes.h"
-#include "inject/cupti/launch_queue.h"
-#include "inject/cupti/launch_stack.h"
-#include "inject/cupti/output.h"
-#include "inject/cupti/outstanding.h"
-#include "inject/cupti/pool.h"
-#include "inject/cupti/samples.h"
-#include "inject/cupti/texts.h"
-#include "inject/nccl/operations.h"
+#include "inject/device/clock.h"
+#include "inject/device/launch_queue.h"
+#include "inject/device/launch_stack.h"
+#include "inject/device/output.h"
+#include "inject/device/outstanding.h"
+#include "inject/device/pool.h"
+#include "inject/device/texts.h"
 
 enum {
     IDLE_MS = 20,
@@ -37,9 +32,9 @@ static const uint64_t urgent_ns = UINT64_C(1000000000);
 
 static struct {
     const struct ss_device_interface *interface;
-    struct ss_cupti_writer_hooks hooks;
-    struct ss_cupti_output output;
-    struct ss_cupti_clock clock;
+    struct ss_device_writer_hooks hooks;
+    struct ss_device_output output;
+    struct ss_device_clock clock;
     pthread_t thread;
     uint64_t flushed_ns;
     const char *stack_problem; /* as last described */
@@ -56,14 +51,14 @@ static struct ss_device_ring_header *header(void)
     return writer.output.ring.header;
 }
 
-void ss_cupti_writer_set_state(enum ss_device_collector state)
+void ss_device_writer_set_state(enum ss_device_collector state)
 {
     if (header() != NULL) {
         atomic_store_explicit(&header()->collector, state, memory_order_relaxed);
     }
 }
 
-void ss_cupti_writer_set_window(bool is_open)
+void ss_device_writer_set_window(bool is_open)
 {
     uint64_t was_ns = atomic_load_explicit(&writer.window_ns, memory_order_relaxed);
     if (!is_open) {
@@ -85,7 +80,7 @@ static struct {
     struct ss_device_switch_message waiting[MOST_SWITCHES];
 } switches = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void ss_cupti_writer_switch(bool on)
+void ss_device_writer_switch(bool on)
 {
     pthread_mutex_lock(&switches.lock);
     if (on != switches.is_on && switches.count < MOST_SWITCHES) {
@@ -105,7 +100,7 @@ static void write_switches(void)
     switches.count = 0;
     pthread_mutex_unlock(&switches.lock);
     for (uint32_t i = 0; i < count; i++) {
-        ss_cupti_output_put(&writer.output, &waiting[i].head, sizeof waiting[i]);
+        ss_device_output_put(&writer.output, &waiting[i].head, sizeof waiting[i]);
     }
 }
 
@@ -119,8 +114,8 @@ static struct {
     } waiting[MOST_METRICS];
 } metrics_queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void ss_cupti_writer_put_metrics(const struct ss_device_metrics_message *metrics,
-                                 const struct ss_device_metric *values)
+void ss_device_writer_put_metrics(const struct ss_device_metrics_message *metrics,
+                                  const struct ss_device_metric *values)
 {
     struct waiting_metrics waiting = {*metrics, ss_alloc((metrics->count + 1) * sizeof *values)};
     memcpy(waiting.values, values, metrics->count * sizeof *values);
@@ -134,7 +129,7 @@ void ss_cupti_writer_put_metrics(const struct ss_device_metrics_message *metrics
         ss_free(waiting.values);
         atomic_fetch_add_explicit(&header()->lost_messages, 1, memory_order_relaxed);
     }
-    ss_cupti_pool_wake();
+    ss_device_pool_wake();
 }
 
 static void write_metrics(void)
@@ -146,18 +141,18 @@ static void write_metrics(void)
     metrics_queue.count = 0;
     pthread_mutex_unlock(&metrics_queue.lock);
     for (uint32_t i = 0; i < count; i++) {
-        ss_cupti_output_put_metrics(&writer.output, &waiting[i].message, waiting[i].values);
+        ss_device_output_put_metrics(&writer.output, &waiting[i].message, waiting[i].values);
         ss_free(waiting[i].values);
     }
 }
 
-void ss_cupti_writer_calibrate(bool needed)
+void ss_device_writer_calibrate(bool needed)
 {
     atomic_store_explicit(&writer.is_calibrated, needed, memory_order_relaxed);
     atomic_store_explicit(&header()->is_clock_calibrated, needed, memory_order_relaxed);
 }
 
-bool ss_cupti_writer_is_calibrated(void)
+bool ss_device_writer_is_calibrated(void)
 {
     return atomic_load_explicit(&writer.is_calibrated, memory_order_relaxed);
 }
@@ -165,9 +160,9 @@ bool ss_cupti_writer_is_calibrated(void)
 /* Of a few readings the closest. */
 static void read_clocks(void)
 {
-    struct ss_cupti_clock_pair best = {0, 0};
+    struct ss_device_clock_pair best = {0, 0};
     uint64_t least_ns = UINT64_MAX;
-    for (int i = 0; i < 5 && ss_cupti_writer_is_calibrated(); i++) {
+    for (int i = 0; i < 5 && ss_device_writer_is_calibrated(); i++) {
         uint64_t theirs = 0, before_ns = ss_stamp_monotonic_ns();
         if (!writer.interface->read_clock(&theirs)) {
             return;
@@ -175,11 +170,11 @@ static void read_clocks(void)
         uint64_t took_ns = ss_stamp_monotonic_ns() - before_ns;
         if (took_ns < least_ns) {
             least_ns = took_ns;
-            best = (struct ss_cupti_clock_pair){theirs, before_ns + took_ns / 2};
+            best = (struct ss_device_clock_pair){theirs, before_ns + took_ns / 2};
         }
     }
     if (best.theirs != 0) {
-        ss_cupti_clock_add(&writer.clock, best);
+        ss_device_clock_add(&writer.clock, best);
     }
 }
 
@@ -191,7 +186,7 @@ static void add_to(_Atomic uint64_t *count, uint64_t amount)
 static void count_losses(void)
 {
     add_to(&header()->dropped_records, writer.interface->take_dropped());
-    atomic_store_explicit(&header()->refused_buffers, ss_cupti_pool_refused(),
+    atomic_store_explicit(&header()->refused_buffers, ss_device_pool_refused(),
                           memory_order_relaxed);
     atomic_store_explicit(&header()->lost_launches, ss_launches_lost(), memory_order_relaxed);
 }
@@ -226,7 +221,7 @@ static void write_launch(void *context, const struct ss_launch *launch)
         ss_outstanding_add(&writer.outstanding, launch->correlation);
     }
     if (!is_before_window(launch->end_ns)) {
-        ss_cupti_output_put(&writer.output, &message.head, sizeof message);
+        ss_device_output_put(&writer.output, &message.head, sizeof message);
     }
 }
 
@@ -235,7 +230,7 @@ static uint64_t our_time(uint64_t theirs)
     if (writer.clock.count == 0) {
         read_clocks();
     }
-    return ss_cupti_clock_convert(&writer.clock, theirs);
+    return ss_device_clock_convert(&writer.clock, theirs);
 }
 
 /* A duration stays as it is: over a second, two clocks differ by less than two readings of them. */
@@ -249,7 +244,7 @@ static void to_our_clock(uint64_t *begin_ns, uint64_t *end_ns)
 }
 
 /* Sets the texts and the times. false: it is left out. Long: one case for each kind of message. */
-static bool complete(struct ss_cupti_event *event)
+static bool complete(struct ss_device_event *event)
 {
     uint64_t end_ns = UINT64_MAX;
     if (!writer.interface->complete(&writer.output, event)) {
@@ -285,17 +280,17 @@ static bool complete(struct ss_cupti_event *event)
 
 static void write_record(const void *record, size_t bytes)
 {
-    struct ss_cupti_event event;
+    struct ss_device_event event;
     switch (writer.interface->decode(record, bytes, &event)) {
-    case SS_CUPTI_DECODED:
+    case SS_DECODED_EVENT:
         if (complete(&event)) {
-            ss_cupti_output_put(&writer.output, &event.message.head, event.bytes);
+            ss_device_output_put(&writer.output, &event.message.head, event.bytes);
         }
         break;
-    case SS_CUPTI_TIMELESS:
+    case SS_DECODED_TIMELESS:
         add_to(&header()->untimed_kernels, event.message.head.kind == SS_DEVICE_WORK);
         break;
-    case SS_CUPTI_COST:
+    case SS_DECODED_COST:
         add_to(&header()->overhead_ns, event.overhead_ns);
         break;
     default:
@@ -304,7 +299,7 @@ static void write_record(const void *record, size_t bytes)
     }
 }
 
-static void write_buffer(struct ss_cupti_full *full)
+static void write_buffer(struct ss_device_full *full)
 {
     void *record = NULL;
     while (writer.interface->next_record(full->bytes, full->valid, &record)) {
@@ -314,7 +309,7 @@ static void write_buffer(struct ss_cupti_full *full)
         }
         write_record(record, full->valid - at);
     }
-    ss_cupti_pool_recycle(full);
+    ss_device_pool_recycle(full);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -323,63 +318,40 @@ static void write_sample(struct ss_device_message *message, size_t bytes)
 {
     const struct ss_device_sample_message *sample = (const void *)message;
     if (message->kind != SS_DEVICE_SAMPLE || !is_before_window(sample->end_ns)) {
-        ss_cupti_output_put(&writer.output, message, bytes);
+        ss_device_output_put(&writer.output, message, bytes);
     }
 }
 
 static void write_samples(void)
 {
-    add_to(&header()->lost_messages, ss_cupti_samples_drain(write_sample));
+    if (writer.interface->drain_samples != NULL) {
+        add_to(&header()->lost_messages, writer.interface->drain_samples(write_sample));
+    }
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */
-
-/* Names of annot/define.h as texts of the ring. */
-static uint32_t text_of(uint32_t name)
-{
-    size_t length = 0;
-    const char *text = name != 0 ? ss_names_text(name, &length) : NULL;
-    return text != NULL ? ss_cupti_text(text, length) : 0;
-}
-
-static void write_collective(const struct ss_nccl_launched *launched)
-{
-    const struct ss_nccl_operation *of = &launched->operation;
-    struct ss_device_collective_message message = {.head.kind = SS_DEVICE_COLLECTIVE,
-                                                   .correlation = launched->correlation,
-                                                   .function = text_of(of->function),
-                                                   .group = text_of(of->group),
-                                                   .datatype = text_of(of->datatype),
-                                                   .algorithm = text_of(of->algorithm),
-                                                   .protocol = text_of(of->protocol),
-                                                   .module = text_of(of->module),
-                                                   .size = of->size,
-                                                   .channels = of->channels,
-                                                   .reduction = of->reduction,
-                                                   .sequence = of->sequence,
-                                                   .bytes = of->bytes,
-                                                   .root = of->root};
-    ss_cupti_output_put(&writer.output, &message.head, sizeof message);
-}
 
 static void write_node(uint64_t node, uint32_t stack)
 {
     struct ss_device_node_message message = {
         .head.kind = SS_DEVICE_NODE, .node = node, .stack = stack};
-    ss_cupti_output_put(&writer.output, &message.head, sizeof message);
+    ss_device_output_put(&writer.output, &message.head, sizeof message);
 }
 
-/* What launches of NCCL do comes after them, as the recorder needs it: it is taken before them. */
+/* What launches of collectives do comes after them, as the recorder needs it: it is taken before
+ * them. */
 static void write_launches(void)
 {
-    static struct ss_nccl_launched taken[MOST_COLLECTIVES]; /* of the writer's thread */
+    static struct ss_device_collective_message taken[MOST_COLLECTIVES]; /* of the writer's thread */
     size_t count;
-    ss_graph_nodes_drain(write_node);
+    if (writer.interface->drain_nodes != NULL) {
+        writer.interface->drain_nodes(write_node);
+    }
     do {
-        count = ss_nccl_take(taken, MOST_COLLECTIVES);
+        count = writer.interface->take_collectives(taken, MOST_COLLECTIVES);
         ss_launches_drain(write_launch, NULL);
         for (size_t i = 0; i < count; i++) {
-            write_collective(&taken[i]);
+            ss_device_output_put(&writer.output, &taken[i].head, sizeof taken[i]);
         }
     } while (count == MOST_COLLECTIVES);
 }
@@ -387,8 +359,8 @@ static void write_launches(void)
 /* Launches first: their work refers to them. */
 static void write_all(bool waits)
 {
-    struct ss_cupti_full full;
-    bool is_there = ss_cupti_pool_next_full(&full, waits ? IDLE_MS : 0);
+    struct ss_device_full full;
+    bool is_there = ss_device_pool_next_full(&full, waits ? IDLE_MS : 0);
     write_switches();
     write_metrics();
     write_launches();
@@ -396,17 +368,17 @@ static void write_all(bool waits)
     while (is_there) {
         write_buffer(&full);
         write_launches();
-        is_there = ss_cupti_pool_next_full(&full, 0);
+        is_there = ss_device_pool_next_full(&full, 0);
     }
 }
 
 /* Once a second; more often for a while after a window, whose file waits for its last records, and
- * when CUPTI holds most of the buffers. */
+ * when the interface holds most of the buffers. */
 static bool is_flush_due(uint64_t now_ns, bool is_urgent)
 {
     uint64_t passed_ns = now_ns - writer.flushed_ns;
     return passed_ns >= (is_urgent ? urgent_period_ns : flush_period_ns) ||
-           (passed_ns >= scarce_period_ns && ss_cupti_pool_is_scarce());
+           (passed_ns >= scarce_period_ns && ss_device_pool_is_scarce());
 }
 
 static void flush(void)
@@ -436,7 +408,7 @@ static void *run(void *argument)
 {
     (void)argument;
     read_clocks();
-    /* Pairs with the release of ss_cupti_writer_end. */
+    /* Pairs with the release of ss_device_writer_end. */
     while (!atomic_load_explicit(&writer.is_ending, memory_order_acquire)) {
         write_all(true);
         flush();
@@ -444,12 +416,12 @@ static void *run(void *argument)
     read_clocks();
     write_all(false);
     count_losses();
-    ss_cupti_writer_set_state(SS_DEVICE_ENDED);
+    ss_device_writer_set_state(SS_DEVICE_ENDED);
     atomic_store_explicit(&writer.has_ended, true, memory_order_release);
     return NULL;
 }
 
-bool ss_cupti_writer_is_free(char *problem, size_t size)
+bool ss_device_writer_is_free(char *problem, size_t size)
 {
     if (header() != NULL) {
         snprintf(problem, size,
@@ -459,30 +431,30 @@ bool ss_cupti_writer_is_free(char *problem, size_t size)
     return header() == NULL;
 }
 
-bool ss_cupti_writer_start(const struct ss_device_interface *interface, uint32_t version,
-                           const struct ss_cupti_writer_hooks *hooks, char *problem, size_t size)
+bool ss_device_writer_start(const struct ss_device_interface *interface, uint32_t version,
+                            const struct ss_device_writer_hooks *hooks, char *problem, size_t size)
 {
     writer.interface = interface;
     writer.hooks = *hooks;
     writer.stack_problem = ss_launch_stack_problem();
-    if (!ss_cupti_output_open(&writer.output, interface->number, version, problem, size)) {
+    if (!ss_device_output_open(&writer.output, interface->number, version, problem, size)) {
         return false;
     }
     writer.flushed_ns = ss_stamp_monotonic_ns();
     if (!ss_thread_start("stepscope-gpu", run, NULL, &writer.thread)) {
         snprintf(problem, size, "the collector's thread cannot be created: too many threads");
-        ss_cupti_writer_set_state(SS_DEVICE_REFUSED);
+        ss_device_writer_set_state(SS_DEVICE_REFUSED);
         return false;
     }
     pthread_detach(writer.thread);
     return true;
 }
 
-void ss_cupti_writer_end(unsigned wait_ms)
+void ss_device_writer_end(unsigned wait_ms)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
     atomic_store_explicit(&writer.is_ending, true, memory_order_release);
-    ss_cupti_pool_wake();
+    ss_device_pool_wake();
     uint64_t written = 0;
     for (unsigned idle_ms = 0, all_ms = 0; idle_ms < wait_ms && all_ms < MOST_END_MS; all_ms++) {
         if (atomic_load_explicit(&writer.has_ended, memory_order_acquire)) {
@@ -495,17 +467,17 @@ void ss_cupti_writer_end(unsigned wait_ms)
     }
 }
 
-bool ss_cupti_writer_close(void)
+bool ss_device_writer_close(void)
 {
     if (!atomic_load_explicit(&writer.has_ended, memory_order_acquire)) {
         return false;
     }
-    ss_cupti_output_close(&writer.output);
+    ss_device_output_close(&writer.output);
     pthread_mutex_lock(&switches.lock);
     switches.count = 0;
     switches.is_on = false;
     pthread_mutex_unlock(&switches.lock);
-    writer.clock = (struct ss_cupti_clock){.count = 0};
+    writer.clock = (struct ss_device_clock){.count = 0};
     ss_outstanding_clear(&writer.outstanding);
     atomic_store_explicit(&writer.window_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&writer.urgent_until_ns, 0, memory_order_relaxed);
@@ -515,7 +487,7 @@ bool ss_cupti_writer_close(void)
     return true;
 }
 
-uint32_t ss_cupti_writer_outstanding(void)
+uint32_t ss_device_writer_outstanding(void)
 {
     return ss_outstanding_count(&writer.outstanding);
 }

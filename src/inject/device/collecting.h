@@ -4,21 +4,21 @@
  * when it records. It records while a recorder wants it, in windows of the schedule only, if there
  * is one; from the warm-up of a window on it collects. Any thread.
  */
-#ifndef SS_INJECT_CUPTI_COLLECTING_H
-#define SS_INJECT_CUPTI_COLLECTING_H
+#ifndef SS_INJECT_DEVICE_COLLECTING_H
+#define SS_INJECT_DEVICE_COLLECTING_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "inject/cupti/kinds.h"
+#include "inject/device/settings.h"
 
 struct ss_collecting {
     /* Publishes what the collector has; 0: it does not collect. A forked child is not it, and may
      * start anew. */
     _Atomic pid_t owner;
     _Atomic pid_t started;
-    struct ss_cupti_settings settings;
+    struct ss_collecting_settings settings;
     _Atomic bool follows; /* a schedule */
     _Atomic unsigned action;
 };

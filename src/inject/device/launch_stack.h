@@ -7,8 +7,8 @@
  *
  * One struct per thread, used by this thread alone.
  */
-#ifndef SS_INJECT_CUPTI_LAUNCH_STACK_H
-#define SS_INJECT_CUPTI_LAUNCH_STACK_H
+#ifndef SS_INJECT_DEVICE_LAUNCH_STACK_H
+#define SS_INJECT_DEVICE_LAUNCH_STACK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  *
  * Any thread.
  */
-#ifndef SS_INJECT_NCCL_NVTX_CALLS_H
-#define SS_INJECT_NCCL_NVTX_CALLS_H
+#ifndef SS_INJECT_NVTX_NVTX_NCCL_H
+#define SS_INJECT_NVTX_NVTX_NCCL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,13 +17,13 @@
 
 #include "inject/nvtx/nvtx_abi.h"
 
-#define SS_NCCL_NVTX_DOMAIN "NCCL"
+#define SS_NVTX_NCCL_DOMAIN "NCCL"
 
 /* A range begins, with the name `name`. true: it is recorded as a collective; false: it is a range
  * as any other. */
-bool ss_nccl_nvtx_push(uint32_t domain, uint32_t name, const struct ss_nvtx_payload *payloads,
+bool ss_nvtx_nccl_push(uint32_t domain, uint32_t name, const struct ss_nvtx_payload *payloads,
                        size_t count);
 /* The innermost range ends; `payloads`: given at its end. Returns as the call that began it. */
-bool ss_nccl_nvtx_pop(uint32_t domain, const struct ss_nvtx_payload *payloads, size_t count);
+bool ss_nvtx_nccl_pop(uint32_t domain, const struct ss_nvtx_payload *payloads, size_t count);
 
 #endif
