@@ -21,6 +21,24 @@ struct ss_ring_header *ss_process_header;
 struct ss_process_state *ss_process_state;
 struct ss_process_inherited ss_process_inherited;
 
+/* What ss_process_wiped_memory has given. Emulators (qemu-user) accept the advice and wipe nothing.
+ */
+static struct {
+    void *start;
+    size_t bytes;
+} wiped[256];
+static atomic_uint wiped_count;
+
+void ss_process_wipe_after_fork(void)
+{
+    if (ss_process_state == NULL || !ss_process_state->is_ours) {
+        return; /* the kernel has */
+    }
+    for (size_t i = 0; i < sizeof wiped / sizeof *wiped && wiped[i].start != NULL; i++) {
+        memset(wiped[i].start, 0, wiped[i].bytes);
+    }
+}
+
 void *ss_process_wiped_memory(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -31,6 +49,11 @@ void *ss_process_wiped_memory(size_t bytes)
     if (madvise(memory, bytes, MADV_WIPEONFORK) != 0) { /* before Linux 4.14 */
         munmap(memory, bytes);
         return NULL;
+    }
+    unsigned index = atomic_fetch_add_explicit(&wiped_count, 1, memory_order_relaxed);
+    if (index < sizeof wiped / sizeof *wiped) {
+        wiped[index].bytes = bytes;
+        wiped[index].start = memory;
     }
     return memory;
 }

@@ -74,5 +74,7 @@ int32_t ss_process_find_tid(int32_t tid_before);
 
 /* Zeroed memory that the kernel zeroes again in a forked child; NULL: none. Never freed. */
 void *ss_process_wiped_memory(size_t bytes);
+/* In a forked child: wipes the memory if the kernel did not. */
+void ss_process_wipe_after_fork(void);
 
 #endif

@@ -103,6 +103,7 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
+    ss_process_wipe_after_fork();
     if (lock_state == IN_FORK) {
         restore(&forking); /* the lock is wiped, hence free */
     }
