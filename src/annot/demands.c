@@ -40,6 +40,13 @@ void ss_demands_read(struct ss_demands *demands, int64_t next, bool refuses)
     }
 }
 
+void ss_demands_preset(struct ss_demands *demands, int64_t first, int64_t last)
+{
+    demands->entries[0].is_armed = true;
+    demands->entries[0].first = first;
+    demands->entries[0].last = last;
+}
+
 static bool asks_for(const struct ss_demands *demands, int64_t step)
 {
     for (int i = 0; i < SS_RING_DEMANDS; i++) {

@@ -28,6 +28,8 @@ struct ss_demands {
 /* Reads new requests and answers them: armed if their first step is `next` or later. `refuses`: the
  * schedule does not take any. */
 void ss_demands_read(struct ss_demands *demands, int64_t next, bool refuses);
+/* Asks for these steps itself, in the first entry. */
+void ss_demands_preset(struct ss_demands *demands, int64_t first, int64_t last);
 /* Of the step with this number. */
 enum ss_schedule_action ss_demands_action(const struct ss_demands *demands, int64_t step);
 

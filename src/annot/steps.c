@@ -6,14 +6,24 @@
 #include <string.h>
 
 #include "annot/schedule_text.h"
+#include "base/capture.h"
 
 void ss_steps_init(struct ss_steps *steps, const char *schedule, struct ss_ring_header *header)
 {
     *steps = (struct ss_steps){
         .step = -1, .epoch = -1, .batch_is_unclaimed = true, .demands.header = header};
-    if (schedule != NULL && strcmp(schedule, SS_DEMANDS_SCHEDULE) == 0) {
+    struct ss_capture capture;
+    bool has_capture = ss_capture_get(schedule, &capture);
+    if (has_capture && capture.by != SS_CAPTURE_BY_STEPS) {
+        steps->has_schedule = steps->is_captured = true;
+        steps->most_captures = capture.most;
+        steps->stays_open = capture.stays_open;
+    } else if (has_capture || (schedule != NULL && strcmp(schedule, SS_DEMANDS_SCHEDULE) == 0)) {
         steps->has_schedule = true;
         steps->run.demands = &steps->demands;
+        if (has_capture) {
+            ss_demands_preset(&steps->demands, capture.first_step, capture.last_step);
+        }
     } else {
         steps->has_schedule =
             schedule != NULL && ss_schedule_parse(schedule, &steps->run.schedule, NULL) == SS_OK;
@@ -23,13 +33,16 @@ void ss_steps_init(struct ss_steps *steps, const char *schedule, struct ss_ring_
 void ss_steps_forget(struct ss_steps *steps)
 {
     *steps = (struct ss_steps){.has_schedule = steps->has_schedule,
+                               .is_captured = steps->is_captured,
+                               .most_captures = steps->most_captures,
+                               .stays_open = steps->stays_open,
                                .is_over = steps->is_over,
                                .batch_is_unclaimed = true,
                                .step = -1,
                                .epoch = -1,
                                .run.schedule = steps->run.schedule,
                                .run.demands = steps->run.demands,
-                               .demands.header = steps->demands.header};
+                               .demands = steps->demands};
 }
 
 static void apply_turn(struct ss_steps *steps, struct ss_schedule_turn turn,
@@ -94,6 +107,15 @@ static void restart_schedule(struct ss_steps *steps, bool ends_step, struct ss_s
     } else if (steps->found < ends_step) {
         end_step(steps, false, change);
     }
+}
+
+/* A window that a capture opened ends early. */
+static void cut_capture(struct ss_steps *steps, struct ss_steps_change *change)
+{
+    change->cut = steps->window != 0;
+    change->closed = steps->window;
+    steps->window = 0;
+    steps->action = SS_SCHEDULE_SKIP;
 }
 
 static void advance_schedule(struct ss_steps *steps, const struct ss_steps_request *request,
@@ -178,6 +200,16 @@ static void end_mark(struct ss_steps *steps, struct ss_steps_change *change)
     atomic_store_explicit(&steps->is_marking, false, memory_order_release);
 }
 
+static void end_schedule(struct ss_steps *steps, struct ss_steps_change *change)
+{
+    if (steps->is_captured) {
+        cut_capture(steps, change);
+        steps->is_captured = false;
+    } else if (steps->has_schedule) {
+        apply_turn(steps, ss_schedule_run_stop(&steps->run), change);
+    }
+}
+
 struct ss_steps_change ss_steps_schedule(struct ss_steps *steps, const struct ss_schedule *schedule)
 {
     struct ss_steps_change change = {.changes_window = true};
@@ -185,9 +217,7 @@ struct ss_steps_change ss_steps_schedule(struct ss_steps *steps, const struct ss
         return (struct ss_steps_change){.busy = true};
     }
     change.cut_step = steps->step;
-    if (steps->has_schedule) {
-        apply_turn(steps, ss_schedule_run_stop(&steps->run), &change);
-    }
+    end_schedule(steps, &change);
     struct ss_schedule_run run = {.windows = steps->run.windows};
     run.schedule = schedule != NULL ? *schedule : steps->run.schedule;
     steps->run = run;
@@ -205,11 +235,45 @@ struct ss_steps_change ss_steps_unschedule(struct ss_steps *steps)
         return (struct ss_steps_change){.busy = true};
     }
     change.cut_step = steps->step;
-    if (steps->has_schedule) {
-        apply_turn(steps, ss_schedule_run_stop(&steps->run), &change);
-    }
+    end_schedule(steps, &change);
     steps->run = (struct ss_schedule_run){.windows = steps->run.windows};
     steps->has_schedule = steps->is_over = false;
+    end_mark(steps, &change);
+    return change;
+}
+
+static void open_capture(struct ss_steps *steps, struct ss_steps_change *change)
+{
+    bool is_wanted = steps->most_captures == 0 || steps->run.windows < steps->most_captures;
+    if (steps->window == 0 && is_wanted) {
+        change->changes_window = true;
+        steps->window = ++steps->run.windows;
+        steps->action = SS_SCHEDULE_RECORD;
+    }
+}
+
+static void close_capture(struct ss_steps *steps, struct ss_steps_change *change)
+{
+    if (steps->window != 0 && !steps->stays_open) {
+        change->changes_window = true;
+        change->closed = steps->window;
+        steps->window = 0;
+        steps->action = SS_SCHEDULE_SKIP;
+    }
+}
+
+struct ss_steps_change ss_steps_capture(struct ss_steps *steps, bool opens)
+{
+    struct ss_steps_change change = {0};
+    if (!begin_mark(steps)) {
+        return (struct ss_steps_change){.busy = true};
+    }
+    change.cut_step = steps->step;
+    if (steps->is_captured && opens) {
+        open_capture(steps, &change);
+    } else if (steps->is_captured) {
+        close_capture(steps, &change);
+    }
     end_mark(steps, &change);
     return change;
 }
@@ -226,7 +290,11 @@ struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_ste
     count_mark(steps, request, &change);
     ss_demands_read(&steps->demands, steps->step + (request->again || !change.begins_step),
                     steps->run.demands == NULL);
-    if (steps->has_schedule && !request->again) {
+    if (steps->is_captured) {
+        if (request->mark == SS_STEPS_END) {
+            cut_capture(steps, &change);
+        }
+    } else if (steps->has_schedule && !request->again) {
         advance_schedule(steps, request, &change);
     }
     change.changes_window = steps->action != action || steps->window != window || change.cut;

@@ -47,6 +47,7 @@ struct ss_steps_change {
     uint32_t window;     /* from 1; 0: none is open */
     int64_t window_step; /* the first step of a window that begins here */
     int64_t cut_step;    /* the step in which a window was cut */
+    uint32_t closed;     /* the window that a capture ended here; 0: none */
 };
 
 struct ss_steps {
@@ -58,15 +59,19 @@ struct ss_steps {
     bool has_begun;          /* the last step mark was BEGIN: an epoch mark begins the next step */
     int64_t step, epoch, batch;
     int64_t epoch_length, epoch_resumed_at; /* from the epoch mark */
-    int64_t found; /* automatic steps in the schedule's run (per epoch: in the epoch) */
+    int64_t found;          /* automatic steps in the schedule's run (per epoch: in the epoch) */
+    bool is_captured;       /* ss_steps_capture opens and closes windows, steps do not */
+    uint32_t most_captures; /* 0: any number */
+    bool stays_open;        /* nothing closes the first */
     enum ss_schedule_action action;
     uint32_t window;
     struct ss_schedule_run run;
     struct ss_demands demands; /* of a recording on demand: run.demands points here */
 };
 
-/* `schedule` in text form, or "on-demand". NULL or invalid: no schedule, all steps are treated the
- * same. `header`: with requests for windows on demand; NULL: none. */
+/* `schedule` in text form, "on-demand", or a capture (base/capture.h). NULL or invalid: no
+ * schedule, all steps are treated the same. `header`: with requests for windows on demand; NULL:
+ * none. */
 void ss_steps_init(struct ss_steps *steps, const char *schedule, struct ss_ring_header *header);
 /* Resets the marks in a forked child; the schedule stays. */
 void ss_steps_forget(struct ss_steps *steps);
@@ -76,6 +81,9 @@ struct ss_steps_change ss_steps_mark(struct ss_steps *steps,
  * schedule and recording. An open window is cut. Window numbers continue. */
 struct ss_steps_change ss_steps_schedule(struct ss_steps *steps,
                                          const struct ss_schedule *schedule);
+/* A capture range opens, or closes, a window within a step. No effect if a window is open, or none
+ * is; or if there have been as many as are wanted. */
+struct ss_steps_change ss_steps_capture(struct ss_steps *steps, bool opens);
 /* Removes the schedule: everything is recorded. Window numbers continue. */
 struct ss_steps_change ss_steps_unschedule(struct ss_steps *steps);
 

@@ -14,11 +14,15 @@
 #include "annot/facts.h"
 #include "annot/schedule_text.h"
 #include "annot/steps.h"
+#include "base/capture.h"
 #include "base/shared_names.h"
 
 enum { MAX_TRIES = 1000 };
+_Static_assert((int)SS_SCHEDULE_SKIP == SS_RING_SKIPS && (int)SS_SCHEDULE_RECORD == SS_RING_RECORDS,
+               "the recorder writes windows, too");
 
 static struct ss_steps steps;
+static struct ss_capture capture;
 static pid_t steps_pid;    /* process of `steps`: a forked child starts its own */
 static uint32_t schedules; /* set by the program; 0: none. A forked child inherits the count */
 
@@ -44,9 +48,10 @@ void ss_training_observe_windows(ss_training_window_observer *callback)
 }
 
 static void write_window(struct ss_thread *to, uint64_t stamp, unsigned detail, int64_t number,
-                         uint32_t which)
+                         uint32_t which, uint32_t closed)
 {
-    const struct ss_ring_extra more[2] = {{(uint64_t)number, which}, {(uint64_t)steps.batch, 0}};
+    const struct ss_ring_extra more[2] = {{(uint64_t)number, which},
+                                          {(uint64_t)steps.batch, closed}};
     ss_ring_enter_window(ss_process_header, which);
     atomic_store_explicit(&ss_process_header->action, detail & SS_RING_WINDOW_ACTION,
                           memory_order_relaxed);
@@ -66,10 +71,11 @@ static void write_turn(struct ss_thread *thread, uint64_t stamp,
     unsigned cut = change->cut ? SS_RING_WINDOW_CUT : 0;
     int64_t number = change->window != 0 ? change->window_step : change->step;
     if (change->cut && change->cut_step != number) {
-        write_window(thread, stamp, SS_SCHEDULE_SKIP | cut, change->cut_step, 0);
+        write_window(thread, stamp, SS_SCHEDULE_SKIP | cut, change->cut_step, 0, change->closed);
         cut = 0;
     }
-    write_window(thread, stamp, (unsigned)change->action | cut, number, change->window);
+    write_window(thread, stamp, (unsigned)change->action | cut, number, change->window,
+                 change->closed);
 }
 
 static void follow_fork(void)
@@ -158,6 +164,7 @@ static void apply_mark(const struct ss_steps_request *request)
 void ss_training_init(const char *schedule)
 {
     ss_steps_init(&steps, schedule, ss_process_header);
+    ss_capture_get(schedule, &capture);
     steps_pid = getpid();
 }
 
@@ -195,6 +202,27 @@ int ss_training_schedule(const char *text)
         write_change(thread, stamp, &change, false);
     }
     return 0;
+}
+
+const struct ss_capture *ss_training_captures(void)
+{
+    return &capture;
+}
+
+void ss_training_capture(bool opens)
+{
+    follow_fork();
+    struct ss_steps_change change = ss_steps_capture(&steps, opens);
+    for (int i = 0; change.busy && i < MAX_TRIES; i++) {
+        sched_yield();
+        change = ss_steps_capture(&steps, opens);
+    }
+    uint64_t stamp;
+    struct ss_thread *thread =
+        change.changes_window ? ss_event_enter(SS_RING_GATE_ALL, &stamp) : NULL;
+    if (thread != NULL) {
+        write_change(thread, stamp, &change, false);
+    }
 }
 
 static void record_step_source(const char *how)
@@ -313,7 +341,7 @@ void ss_training_window(unsigned action, int64_t number, uint32_t which)
     uint64_t stamp;
     struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
     if (thread != NULL) {
-        write_window(thread, stamp, action & SS_RING_WINDOW_ACTION, number, which);
+        write_window(thread, stamp, action & SS_RING_WINDOW_ACTION, number, which, 0);
     }
 }
 

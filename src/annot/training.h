@@ -18,6 +18,13 @@ void ss_training_begin_epoch(int64_t number, int64_t length, int64_t resumed_at)
 void ss_training_phase(uint32_t name);
 void ss_training_window(unsigned action, int64_t number, uint32_t which);
 
+/* Opens or closes a window of a recording whose windows are capture ranges (base/capture.h); else
+ * no effect. Any thread, also within a callback of CUPTI. */
+void ss_training_capture(bool opens);
+/* The capture that opens the windows of this process; by nothing: none. */
+struct ss_capture;
+const struct ss_capture *ss_training_captures(void);
+
 /* The follower of steps: called on the marking thread before and after the end of a step, and after
  * an epoch mark; not called for marks by ss_training_step. NULL: none. */
 typedef void ss_training_end_observer(bool is_over);

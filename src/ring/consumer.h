@@ -94,6 +94,7 @@ struct ss_ring_request {
     int32_t recorder_pid;
     uint64_t room_bytes; /* free on the file system of the ring file; 0: unknown */
     uint32_t device_level;
+    uint32_t capture; /* enum ss_ring_capture */
     uint64_t now_ns;
 };
 void ss_ring_consumer_start(struct ss_ring_consumer *consumer,

@@ -28,6 +28,7 @@ void ss_ring_consumer_start(struct ss_ring_consumer *consumer,
     atomic_store_explicit(&header->recorder_pid, request->recorder_pid, memory_order_relaxed);
     atomic_store_explicit(&header->room_bytes, request->room_bytes, memory_order_relaxed);
     atomic_store_explicit(&header->device_level, request->device_level, memory_order_relaxed);
+    atomic_store_explicit(&header->capture, request->capture, memory_order_relaxed);
     atomic_store_explicit(&header->is_ending, 0, memory_order_relaxed);
     atomic_store_explicit(&header->heartbeat_ns, request->now_ns, memory_order_relaxed);
     uint32_t gate = atomic_load_explicit(&header->gate, memory_order_relaxed);

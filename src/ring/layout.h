@@ -92,6 +92,12 @@ enum ss_ring_devices {
     SS_RING_DEVICES_FULL
 };
 
+enum ss_ring_capture {
+    SS_RING_NO_CAPTURE, /* none, or the program opens them */
+    SS_RING_CAPTURE_CLOSED,
+    SS_RING_CAPTURE_OPEN
+};
+
 enum ss_ring_mode {
     SS_RING_DROP_NEWEST, /* a full ring drops the new record and counts it */
     SS_RING_OVERWRITE    /* a full ring overwrites the oldest record (flight recorder) */
@@ -154,6 +160,7 @@ struct ss_ring_header {
     _Atomic uint64_t room_bytes;           /* free on its file system, about; 0: unknown */
     _Atomic uint32_t is_ending;            /* the recording is about to end; see arms_devices */
     _Atomic uint32_t device_level;         /* what is recorded of devices: enum ss_ring_devices */
+    _Atomic uint32_t capture;  /* of windows that the recorder opens: enum ss_ring_capture */
     _Atomic uint32_t confined; /* the program has set a seccomp filter: see annot/process.c */
 
     /* Written by the program, rarely. */
@@ -264,7 +271,8 @@ enum ss_ring_type {
     SS_RING_EPOCH,   /* value: the epoch that begins now */
     SS_RING_PHASE,   /* name: the phase that begins now; 0: none */
     SS_RING_WINDOW, /* detail: action that begins now (SS_RING_WINDOW_…); value step, extra window.
-                       A second continuation: value batch of the epoch */
+                       A second continuation: value batch of the epoch, extra the window that ends
+                       now, if a thread that may not have begun it ends it; 0 */
     SS_RING_THREAD_NAME, /* name: of this thread, or of the thread whose id is the value */
     SS_RING_FACT,        /* name: key; value, extra its type (a fact of the process) */
     SS_RING_LINE, /* name: of a function; value: ticks spent on one of its lines since the previous
@@ -319,6 +327,9 @@ enum {
 /* In the detail of MARK, BEGIN, END and COUNT: the event happened before it was written; one more
  * continuation, the last, contains its stamp. */
 enum { SS_RING_OWN_TIME = 0x8000 };
+
+/* Actions of WINDOW, as those of schedules (annot/schedule.h). */
+enum { SS_RING_SKIPS = 0, SS_RING_RECORDS = 2 };
 
 enum { SS_RING_WINDOW_ACTION = 0xff, SS_RING_WINDOW_CUT = 0x100 /* the ending window was cut */ };
 

@@ -243,6 +243,13 @@ void ss_annot_flushed(struct ss_annot *annot, uint32_t number)
     atomic_store_explicit(&annot->ring.header->flush_done, number, memory_order_release);
 }
 
+void ss_annot_capture(struct ss_annot *annot, bool is_open)
+{
+    atomic_store_explicit(&annot->ring.header->capture,
+                          is_open ? SS_RING_CAPTURE_OPEN : SS_RING_CAPTURE_CLOSED,
+                          memory_order_relaxed);
+}
+
 bool ss_annot_is_ending(struct ss_annot *annot)
 {
     return ss_ring_consumer_is_ending(&annot->ring);

@@ -52,6 +52,7 @@ struct ss_annot_event {
     uint32_t domain, name;
     uint32_t detail;
     uint64_t id;
+    uint32_t closed;   /* WINDOW: the window that ends, if it may have begun on another thread; 0 */
     bool unseen_end;   /* RANGE_END, STEPS_END: the true end is unknown */
     bool unseen_begin; /* RANGE_BEGIN, from record/windows/window_filter.h: began before the window
                         */
@@ -139,6 +140,8 @@ void ss_annot_post_demand(struct ss_annot *annot, uint32_t slot, uint32_t number
                           int64_t last);
 /* Requests that the runtime in the process makes no more system calls. */
 void ss_annot_confine(struct ss_annot *annot);
+/* The recorder has opened, or closed, a window in the process. */
+void ss_annot_capture(struct ss_annot *annot, bool is_open);
 /* The recording is about to end. Whether the program still ends what it collects of devices. */
 bool ss_annot_is_ending(struct ss_annot *annot);
 void ss_annot_stop(struct ss_annot *annot); /* closes the gate */

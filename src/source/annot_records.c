@@ -253,6 +253,7 @@ static void set_window(struct ss_annot *annot, const struct ss_ring_record *reco
     event->id = record->extra[0];
     event->name =
         record->more > 1 && record->value[1] < UINT32_MAX ? (uint32_t)record->value[1] : 0;
+    event->closed = record->more > 1 ? (uint32_t)record->extra[1] : 0;
 }
 
 static void set_collective(struct ss_annot *annot, const struct ss_ring_record *record,

@@ -330,7 +330,7 @@ static void add_not_counted(const struct ss_step_summary *training, const struct
     if (training->outside > 0) {
         ss_sentence_add(out, ss_sentence_is_empty(out) ? "not counted: " : ", ");
         ss_sentence_add_count(out, training->outside);
-        ss_sentence_add(out, " outside the schedule's windows");
+        ss_sentence_add(out, " outside the recorded windows");
     }
     if (!ss_sentence_is_empty(out) && training->warm_up + training->outliers > 0 &&
         training->steady > 0) {

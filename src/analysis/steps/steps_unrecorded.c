@@ -42,7 +42,16 @@ struct cursor {
     size_t at; /* the next edge */
     uint32_t process;
     bool records;
+    bool is_strict; /* steps that a window has in part are outside, too */
 };
+
+/* A capture begins and ends anywhere; schedules do so where steps begin, up to rounding. */
+static bool is_within(const struct edge *edge, const struct ss_step *step)
+{
+    uint64_t margin_ns = 2000 + (step->end_ns - step->begin_ns) / 100;
+    return edge->process == step->process && edge->time_ns > step->begin_ns + margin_ns &&
+           edge->time_ns + margin_ns < step->end_ns;
+}
 
 /* By the step's middle, as edges lie where steps begin. Processes without a schedule have no steps
  * outside; before the first edge, a schedule records nothing. */
@@ -52,7 +61,8 @@ static bool is_outside(struct cursor *cursor, const struct ss_step *step)
     size_t count = cursor->edges->count;
     uint64_t middle_ns = step->begin_ns + (step->end_ns - step->begin_ns) / 2;
     if (cursor->process != step->process) {
-        *cursor = (struct cursor){.edges = cursor->edges, .process = step->process};
+        *cursor = (struct cursor){
+            .edges = cursor->edges, .process = step->process, .is_strict = cursor->is_strict};
         while (cursor->at < count && edges[cursor->at].process < step->process) {
             cursor->at++;
         }
@@ -63,7 +73,9 @@ static bool is_outside(struct cursor *cursor, const struct ss_step *step)
     }
     bool is_followed = cursor->at < count && edges[cursor->at].process == step->process;
     bool follows = cursor->at > 0 && edges[cursor->at - 1].process == step->process;
-    return (is_followed || follows) && !cursor->records;
+    bool is_in_part = (cursor->at > 0 && is_within(&edges[cursor->at - 1], step)) ||
+                      (cursor->at < count && is_within(&edges[cursor->at], step));
+    return (is_followed || follows) && (!cursor->records || (cursor->is_strict && is_in_part));
 }
 
 /* The steps of one process. If no recorded one is in the steady state, the recorded outliers count
@@ -86,13 +98,27 @@ static size_t settle(struct ss_step *steps, size_t count, struct cursor *cursor)
     return recorded[kind];
 }
 
+/* Whether a window has a step as a whole. */
+static bool has_whole_step(const struct ss_step *steps, size_t count, const struct edges *edges)
+{
+    struct cursor cursor = {.edges = edges, .is_strict = true};
+    for (size_t i = 0; i < count; i++) {
+        if (!is_outside(&cursor, &steps[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void ss_window_steps_mark(struct ss_step_summary *summary, const struct ss_model *model)
 {
     struct edges edges = {0};
     collect(model, &edges);
     struct ss_step *steps = summary->steps.data;
-    struct cursor settling = {.edges = &edges}, marking = {.edges = &edges};
     size_t left = 0, count = edges.count > 0 ? summary->steps.count : 0;
+    bool is_strict = has_whole_step(steps, count, &edges);
+    struct cursor settling = {.edges = &edges, .is_strict = is_strict};
+    struct cursor marking = settling;
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first; end < count && steps[end].process == steps[first].process;) {
             end++;

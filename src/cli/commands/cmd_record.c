@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "annot/schedule_text.h"
@@ -13,6 +15,7 @@
 #include "cli/line/command.h"
 #include "cli/reading/formats.h"
 #include "cli/record/device_preflight.h"
+#include "cli/record/record_capture.h"
 #include "cli/record/record_counters.h"
 #include "cli/record/record_job.h"
 #include "cli/record/record_output.h"
@@ -99,6 +102,18 @@ static const struct ss_option options[] = {
      NULL, false},
     {"on-demand", 0, NULL,
      "record nothing but the windows that \"stepscope trigger\" asks for while the program runs",
+     NULL, false},
+    {"capture", 0, "RANGE",
+     "record nothing but windows: cuda-profiler-api opens one at cudaProfilerStart and closes it "
+     "at "
+     "cudaProfilerStop; nvtx:NAME[@DOMAIN] is a range of NVTX; step:A-B the steps from A to B; "
+     "delay:30s,duration:60s (one of them is enough) a time from the start of the recording; "
+     "signal:USR2 opens and closes one at each signal to the process of stepscope record",
+     NULL, false},
+    {"capture-end", 0, "HOW",
+     "what the end of a capture does: repeat (the default) waits for the next one, repeat:N until "
+     "there are N in a process; stop records one; none records from its start to the end of the "
+     "program; stop-shutdown and repeat-shutdown:N then end the program with SIGTERM",
      NULL, false},
     {"no-subprocesses", 0, NULL, "record the program only, not the processes that it starts", NULL,
      false},
@@ -462,7 +477,9 @@ static int run_plan(const struct ss_arguments *arguments, struct ss_record_plan 
         ss_fail_errno(&err, result.exec_errno, "cannot run %s", plan->program[0]);
         ss_cli_error(arguments, &err);
     }
-    ss_exit_as(program_status);
+    bool is_ended_by_us = result.figures.has_ended_program && WIFSIGNALED(program_status) &&
+                          WTERMSIG(program_status) == SIGTERM;
+    ss_exit_as(is_ended_by_us ? 0 : program_status);
 }
 
 static bool parse_ranks(const struct ss_arguments *arguments, struct ss_record_plan *plan)
@@ -522,7 +539,8 @@ static int run(const struct ss_arguments *arguments)
     struct ss_error err = {0};
     int code = ss_status_exit_code(SS_E_USAGE);
     if (parse_options(arguments, &plan) && parse_schedule(arguments, &plan) &&
-        ss_record_plan_parse_on_demand(arguments, &plan) && parse_ranks(arguments, &plan) &&
+        ss_record_plan_parse_on_demand(arguments, &plan) &&
+        ss_record_capture_parse(arguments, &plan) && parse_ranks(arguments, &plan) &&
         parse_target(arguments, &plan) && is_to_run(arguments, &plan, &code)) {
         if (plan.record.attach_pid == 0 && !ss_record_run_is_selected(&plan.run)) {
             ss_launch_unrecorded(&plan.record, NULL, NULL);

@@ -404,6 +404,33 @@ static void add_absent(struct parse *parse)
     }
 }
 
+static const char *given_value(const struct parse *parse, const char *name)
+{
+    const char *value = NULL;
+    for (size_t i = 0; i < parse->given_count; i++) {
+        value = strcmp(parse->given[i].row->name, name) == 0 ? parse->given[i].value : value;
+    }
+    return value;
+}
+
+static void give_to(void *context, const char *text, const char *value)
+{
+    give(context, text, value);
+}
+
+static enum ss_status add_captures(struct parse *parse)
+{
+    struct ss_translated_captures captures = {.range = given_value(parse, "capture-range"),
+                                              .end = given_value(parse, "capture-range-end"),
+                                              .name = given_value(parse, "nvtx-capture"),
+                                              .delay = given_value(parse, "delay"),
+                                              .duration = given_value(parse, "duration"),
+                                              .give = give_to,
+                                              .context = parse};
+    return parse->mode == SS_TRANSLATED_NSYS_PROFILE ? ss_translate_captures(&captures, parse->err)
+                                                     : SS_OK;
+}
+
 static void add_rest(struct parse *parse)
 {
     for (size_t i = 0; i < parse->inputs.count; i++) {
@@ -462,6 +489,7 @@ static enum ss_status translate_as(enum ss_translated_mode mode, char *const *wo
     bool is_other = status == SS_OK && last != NULL && last->action == SETS;
     if (status == SS_OK && !is_other) {
         add_absent(&parse);
+        status = add_captures(&parse);
         add_rest(&parse);
     }
     parse_fini(&parse);

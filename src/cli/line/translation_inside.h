@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
+
 enum ss_translated_mode {
 #define SS_MODE(id, tool, word, command, instead) SS_TRANSLATED_##id,
 #define SS_PROGRAM_MODE SS_MODE
@@ -41,6 +43,7 @@ enum ss_translated_action {
     SETS,
     OUTPUT,
     KERNEL,
+    CAPTURE,
     ENVIRONMENT
 };
 
@@ -71,5 +74,15 @@ extern const struct ss_translation_word ss_translation_words[];
 extern const struct ss_translation_absent ss_translation_absents[];
 extern const size_t ss_translation_row_count, ss_translation_word_count,
     ss_translation_absent_count;
+
+/* The options of capture ranges of Nsight Systems (translation_captures.c); NULL: not given. `give`
+ * takes words of ours, with the value for %s. */
+struct ss_translated_captures {
+    const char *range, *end, *name, *delay, *duration;
+    void (*give)(void *context, const char *text, const char *value);
+    void *context;
+};
+enum ss_status ss_translate_captures(const struct ss_translated_captures *captures,
+                                     struct ss_error *err);
 
 #endif

@@ -32,6 +32,7 @@ static void append_effect(struct ss_strbuf *out, enum ss_translated_action actio
     const char *colon;
     switch (action) {
     case GIVE:
+    case CAPTURE:
         append_words(out, text);
         break;
     case IF_TRUE:

@@ -52,6 +52,12 @@ static void print_size(FILE *out, const char *path)
     }
 }
 
+/* Whether the recording is limited to windows. */
+static bool has_windows(const struct ss_record_output *output)
+{
+    return output->schedule != NULL || output->capture != NULL || output->is_on_demand;
+}
+
 static void print_figures(FILE *out, const struct ss_record_output *output,
                           const struct ss_record_figures *figures)
 {
@@ -65,7 +71,7 @@ static void print_figures(FILE *out, const struct ss_record_output *output,
             (unsigned long long)samples, seconds, digits, achieved_hz, output->rate_hz,
             (unsigned long long)figures->lost, (unsigned long long)figures->partial,
             (unsigned long long)figures->late);
-    if (output->schedule != NULL || output->is_on_demand || figures->windows > 0) {
+    if (has_windows(output) || figures->windows > 0) {
         fprintf(out, ", %llu window%s (%llu partial)", (unsigned long long)figures->windows,
                 figures->windows == 1 ? "" : "s", (unsigned long long)figures->partial_windows);
     }
@@ -248,8 +254,7 @@ static void print_stats(const struct ss_record_output *output, const char *path,
 static bool holds_marks(const struct ss_record_output *output,
                         const struct ss_record_result *result, const struct ss_model *model)
 {
-    bool lacks_windows =
-        (output->schedule != NULL || output->is_on_demand) && result->figures.windows == 0;
+    bool lacks_windows = has_windows(output) && result->figures.windows == 0;
     return !lacks_windows && ss_format_is_native(output->format) &&
            model->ranges.count + model->marks.count > 0;
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "annot/schedule.h"
+#include "base/capture.h"
 #include "base/error.h"
 #include "cli/reading/formats.h"
 #include "cli/record/record_run.h"
@@ -21,6 +22,7 @@ struct ss_record_output {
     const char *command_line;
     double rate_hz;
     const struct ss_schedule *schedule; /* NULL: none */
+    const struct ss_capture *capture;   /* NULL: none */
     bool per_window;                 /* output_path is a template; the files are finished already */
     const struct ss_record_run *run; /* whose folder has the trace; NULL: a file of its own */
     bool is_on_demand;

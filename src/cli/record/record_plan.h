@@ -8,6 +8,7 @@
 #define SS_CLI_RECORD_RECORD_PLAN_H
 
 #include "annot/schedule_text.h"
+#include "base/capture.h"
 #include "cli/line/command.h"
 #include "cli/record/record_output_options.h"
 #include "cli/record/record_run.h"
@@ -20,6 +21,8 @@ struct ss_record_plan {
     bool on_demand;
     char *on_demand_path; /* NULL: none */
     char schedule_text[SS_SCHEDULE_TEXT_BYTES];
+    struct ss_capture capture;
+    char capture_text[SS_CAPTURE_TEXT_BYTES], capture_words[SS_CAPTURE_TEXT_BYTES];
     char torch_text[256], gpu_text[64];
     char counters_text[SS_COUNTER_REQUEST_BYTES];
     const char *counters; /* of --counters; NULL: none */

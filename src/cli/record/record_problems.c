@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/terminal.h"
 #include "cli/line/command.h"
+#include "cli/record/record_capture.h"
 #include "view/output/text_cell.h"
 
 void ss_record_problem(const char *format, ...)
@@ -92,6 +93,12 @@ bool ss_record_report_no_window(const struct ss_record_output *output,
             "stepscope trigger");
         return true;
     }
+    char why[SS_CAPTURE_TEXT_BYTES + 256];
+    if (output->capture != NULL) {
+        ss_record_capture_why_nothing(output->capture, figures->marked_steps, why, sizeof why);
+        ss_record_problem("%s", why);
+        return true;
+    }
     if (output->schedule == NULL && !output->per_window) {
         return false;
     }
@@ -106,7 +113,6 @@ bool ss_record_report_no_window(const struct ss_record_output *output,
             "the program set one (stepscope_schedule, stepscope.Profiler)");
         return true;
     }
-    char why[512];
     ss_schedule_run_why_nothing(&run, why, sizeof why);
     ss_record_problem("%s", why);
     return true;

@@ -17,6 +17,7 @@
 #include "base/thread.h"
 #include "inject/cupti/counters.h"
 #include "inject/cupti/launches.h"
+#include "inject/cupti/profiler_calls.h"
 #include "inject/cupti/records.h"
 #include "inject/cupti/samples.h"
 #include "inject/cupti/tee.h"
@@ -110,6 +111,7 @@ static void on_completed(void *context, uint32_t stream, uint8_t *buffer, size_t
 static void on_callback(void *user, int domain, uint32_t function, const void *data)
 {
     ss_cupti_counters_observe(domain, function, data);
+    ss_profiler_calls_observe(domain, function, data);
     if (!ss_cupti_counters_are_of_kernels()) {
         ss_launches_callback(user, domain, function, data);
     } else if (domain != SS_CUPTI_DOMAIN_RESOURCE && is_owner()) {
@@ -168,6 +170,7 @@ static bool subscribe(void)
     if (result == SS_CUPTI_OK) {
         ss_cupti_tee_set_subscriber(&collector.cupti, collector.subscriber);
         ss_cupti_counters_enable(&collector.cupti, collector.subscriber);
+        ss_profiler_calls_enable(&collector.cupti, collector.subscriber);
         return true;
     }
     collector.subscriber = NULL;
@@ -284,6 +287,7 @@ static bool is_recording(void)
 static bool update(void)
 {
     pthread_mutex_lock(&collector.lock);
+    ss_collecting_follow_recorder(&collector.collecting);
     if (is_wanted() != collector.is_on) {
         if (collector.is_on) {
             turn_off();

@@ -29,10 +29,27 @@ bool ss_collecting_is_recorded(void)
             SS_RING_GATE_ALL) != 0;
 }
 
+static bool is_opened_by_recorder(void)
+{
+    return atomic_load_explicit(&ss_process_header->capture, memory_order_relaxed) ==
+           SS_RING_CAPTURE_OPEN;
+}
+
 bool ss_collecting_has_come_to(const struct ss_collecting *collecting, unsigned action)
 {
     return !atomic_load_explicit(&collecting->follows, memory_order_relaxed) ||
-           atomic_load_explicit(&collecting->action, memory_order_relaxed) >= action;
+           atomic_load_explicit(&collecting->action, memory_order_relaxed) >= action ||
+           (is_opened_by_recorder() && action <= SS_SCHEDULE_RECORD);
+}
+
+void ss_collecting_follow_recorder(struct ss_collecting *collecting)
+{
+    bool is_open = is_opened_by_recorder();
+    if (is_open != collecting->is_opened) {
+        collecting->is_opened = is_open;
+        atomic_store_explicit(&collecting->follows, true, memory_order_relaxed);
+        ss_cupti_writer_set_window(ss_collecting_has_come_to(collecting, SS_SCHEDULE_RECORD));
+    }
 }
 
 static char own_settings[64]; /* changed while nothing is claimed */
@@ -64,7 +81,9 @@ static bool follows_schedule(void)
 {
     const char *schedule = ss_env_get(SS_ENV_STEPSCOPE_SCHEDULE);
     return (schedule != NULL && schedule[0] != '\0') ||
-           atomic_load_explicit(&ss_process_header->scheduled, memory_order_relaxed) > 0;
+           atomic_load_explicit(&ss_process_header->scheduled, memory_order_relaxed) > 0 ||
+           atomic_load_explicit(&ss_process_header->capture, memory_order_relaxed) !=
+               SS_RING_NO_CAPTURE;
 }
 
 void ss_collecting_begin(struct ss_collecting *collecting, void (*on_window)(unsigned action))

@@ -21,6 +21,7 @@ struct ss_collecting {
     struct ss_collecting_settings settings;
     _Atomic bool follows; /* a schedule */
     _Atomic unsigned action;
+    bool is_opened; /* by the recorder; as last followed */
 };
 
 /* Reads the settings. false: nothing is to be collected, or the process collects already. */
@@ -34,6 +35,9 @@ void ss_collecting_release(struct ss_collecting *collecting);
 void ss_collecting_begin(struct ss_collecting *collecting, void (*on_window)(unsigned action));
 /* false: of another process. */
 bool ss_collecting_enter_window(struct ss_collecting *collecting, unsigned action);
+
+/* Follows the windows that the recorder opens. With the lock of the collector. */
+void ss_collecting_follow_recorder(struct ss_collecting *collecting);
 
 bool ss_collecting_is_owner(const struct ss_collecting *collecting);
 /* Whether a recorder wants the process. */

@@ -9,6 +9,7 @@
 
 #include "annot/first.h"
 #include "annot/thread.h"
+#include "inject/nvtx/nvtx_captures.h"
 #include "inject/nvtx/nvtx_extension.h"
 #include "inject/nvtx/nvtx_tables.h"
 
@@ -81,6 +82,10 @@ int InitializeInjectionNvtx2(ss_nvtx_get_export_table *get)
     }
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         fill(callbacks, tables[i].module, tables[i].table);
+    }
+    if (ss_nvtx_has_captures()) {
+        fill(callbacks, SS_NVTX_CORE, &ss_nvtx_core_captures);
+        fill(callbacks, SS_NVTX_CORE2, &ss_nvtx_core2_captures);
     }
     return 1;
 }

@@ -155,6 +155,7 @@ static bool is_recording(void)
 static void update(void)
 {
     pthread_mutex_lock(&collector.lock);
+    ss_collecting_follow_recorder(&collector.collecting);
     if (is_wanted() != collector.is_on) {
         if (collector.is_on) {
             turn_off();

@@ -49,7 +49,7 @@ struct ss_record_client {
     uint64_t drained_ns;                         /* begin of the last complete drain of its ring */
     char sealed_path[SS_CLIENT_PATH_BYTES];      /* notices of finished files to the process */
     uint32_t header_window;                      /* last value in the header */
-    uint32_t demanded_window;                    /* of seconds, open now; 0: none */
+    uint32_t demanded_window;                    /* the recorder has opened; 0: none */
     uint32_t windows_of_seconds;                 /* so far */
     bool marks_steps;
     bool is_scheduled; /* by a schedule that the program set itself */
@@ -98,6 +98,7 @@ struct ss_record_annotations {
     bool any_in_window;
     struct ss_vec_of(struct ss_demand_row *) demands; /* annotation_demands.h */
     uint32_t windows_of_all, open_windows_of_all;     /* of seconds, without clients */
+    bool is_captured;                                 /* annotation_captures.h: one is open */
     uint32_t demand_number;                           /* of the last one that was posted */
     bool wants_flush;                                 /* of any process */
     int inherited_filters; /* seccomp filters that the program inherits from the recorder */
@@ -140,6 +141,8 @@ void ss_client_start_filter(struct ss_record_client *client);
 
 /* --- annotation_demands.c --------------------------------------------------------------------- */
 
+/* The recorder opens a window of the process; 0: closes it. */
+void ss_client_emit_edge(struct ss_record_client *client, uint32_t window, uint64_t now_ns);
 void ss_client_demand_begins(struct ss_record_client *client, const struct ss_window_edge *edge);
 void ss_client_demand_ends(struct ss_record_client *client, const struct ss_window_edge *edge,
                            int64_t last_step);

@@ -248,14 +248,21 @@ static void read_answer(struct ss_demand_row *row)
 
 /* --- windows of seconds ----------------------------------------------------------------------- */
 
-static void emit_edge(struct ss_record_client *client, uint32_t window, uint64_t now_ns)
+void ss_client_emit_edge(struct ss_record_client *client, uint32_t window, uint64_t now_ns)
 {
+    const struct ss_ring_header *header = header_of(client);
     struct ss_annot_event event = {
-        .kind = SS_ANNOT_WINDOW, .time_ns = now_ns, .id = window, .value = (uint64_t)-1};
+        .kind = SS_ANNOT_WINDOW,
+        .time_ns = now_ns,
+        .detail = window != 0 ? SS_RING_RECORDS : SS_RING_SKIPS,
+        .id = window,
+        .name = (uint32_t)atomic_load_explicit(&header->batch, memory_order_relaxed),
+        .value = (uint64_t)step_of(client)};
     struct ss_annot_sink sink = ss_window_filter_sink(client->filter);
     ss_stamp_clock_read(&client->annotations->clock);
     ss_client_drain(client, now_ns);
     client->demanded_window = window;
+    ss_annot_capture(client->annot, window != 0);
     sink.event(sink.context, &event);
 }
 
@@ -278,7 +285,7 @@ static void open_seconds(struct ss_record_client *client, struct ss_demand_row *
         row->state = SS_ON_DEMAND_OPEN;
         if (client->demanded_window == 0) {
             client->windows_of_seconds++;
-            emit_edge(client, client->windows_of_seconds, now_ns);
+            ss_client_emit_edge(client, client->windows_of_seconds, now_ns);
         }
         row->window = client->demanded_window;
     }
@@ -300,7 +307,7 @@ static void close_seconds(struct ss_record_client *client, struct ss_demand_row 
                           uint64_t now_ns)
 {
     if (!has_other_open(client->annotations, row)) {
-        emit_edge(client, 0, now_ns);
+        ss_client_emit_edge(client, 0, now_ns);
     }
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/capture.h"
 #include "base/log.h"
 #include "base/pages.h"
 #include "platform/procfs.h"
@@ -102,6 +103,13 @@ static enum ss_ring_devices device_level(const struct ss_record_options *options
     return level;
 }
 
+/* Whether the recorder itself does, by the time or signals. */
+static bool opens_windows(const struct ss_record_options *options)
+{
+    return options->capture != NULL && (options->capture->by == SS_CAPTURE_BY_TIME ||
+                                        options->capture->by == SS_CAPTURE_BY_SIGNAL);
+}
+
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
                                                          const struct ss_record_options *options,
                                                          struct ss_torch_profiles *profiles,
@@ -130,6 +138,7 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
         attach_pid != 0 ? ss_ring_directory_attach(directory, mode, attach_pid, reason)
                         : ss_ring_directory_create(directory, mode, annotations->since_ns, reason);
     directory->device_level = device_level(options);
+    directory->capture = opens_windows(options) ? SS_RING_CAPTURE_CLOSED : SS_RING_NO_CAPTURE;
     if (has_directory) {
         watch_directory(annotations, reason);
     }

@@ -158,7 +158,9 @@ enum ss_status ss_record_facts_write(struct ss_recording *recording,
     SS_TRY(put_text(recording, "rate_hz", rate, err));
     SS_TRY(put_text(recording, "mode", options->attach_pid != 0 ? "attach" : "launch", err));
     if (options->schedule != NULL) {
-        SS_TRY(put_text(recording, "schedule", options->schedule, err));
+        SS_TRY(put_text(
+            recording, "schedule",
+            options->schedule_words != NULL ? options->schedule_words : options->schedule, err));
     }
     SS_TRY(put_integer(recording, "follow_children", options->follow_children, err));
     SS_TRY(put_integer(recording, "start_realtime_ns", (int64_t)clock.realtime_ns, err));

@@ -37,8 +37,12 @@ struct ss_record_options {
     int64_t windows_to_keep;      /* per process; below 0: all */
     const char *const *converter; /* stepscope's argv, without -o OUTPUT TRACE; NULL: none */
     bool keep_native;             /* keep the converted trace as a file beside the output */
-    const char *schedule;         /* text form (annot/schedule_text.h); NULL: record always */
-    const char *command_line;     /* of the program, for display */
+    /* As processes get it: a schedule (annot/schedule_text.h), a capture (base/capture.h), or
+     * "on-demand"; NULL: record always. */
+    const char *schedule;
+    const char *schedule_words;       /* of the user, for display; NULL: `schedule` */
+    const struct ss_capture *capture; /* NULL: none */
+    const char *command_line;         /* of the program, for display */
     const char
         *on_demand; /* folder for requests (record/windows/on_demand_folder.h); NULL: none count */
     const char *clock_sync; /* HOST:PORT to ask, :PORT to answer at, "auto"; NULL: neither */

@@ -143,6 +143,7 @@ struct ss_ring_request ss_ring_directory_request(const struct ss_ring_directory 
                                     .recorder_pid = (int32_t)getpid(),
                                     .room_bytes = ss_ring_directory_free_bytes(directory),
                                     .device_level = directory->device_level,
+                                    .capture = directory->capture,
                                     .now_ns = now_ns};
 }
 

@@ -24,8 +24,8 @@ struct ss_ring_directory {
     /* Why it is not in the first root; "": it is. */
     char skipped_roots[SS_RING_DIRECTORY_REASON_BYTES];
     enum ss_ring_mode mode;
-    uint32_t device_level;       /* as in the ring's header */
-    struct ss_ring_header *page; /* of a recording's own directory; NULL: it attached */
+    uint32_t device_level, capture; /* as in the ring's header */
+    struct ss_ring_header *page;    /* of a recording's own directory; NULL: it attached */
 };
 
 /* For the processes of a program that is not started yet. false: `reason`

@@ -40,7 +40,8 @@ struct ss_record_figures {
     uint64_t samples_written;  /* certainly in the file */
     uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC; of the sampling */
     uint64_t memory_bytes;
-    uint64_t cpu_ns; /* of the recorder, at the end */
+    uint64_t cpu_ns;        /* of the recorder, at the end */
+    bool has_ended_program; /* the end of a capture has */
     /* With a schedule: of all processes; of the process that marked most. */
     uint64_t windows, partial_windows;
     uint64_t marked_steps, most_steps;

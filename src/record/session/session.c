@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/capture.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "platform/descriptors.h"
@@ -153,6 +154,11 @@ static void handle_signal(struct session *session, const struct signalfd_siginfo
 {
     if (info->ssi_signo == SIGCHLD) {
         reap_children(session);
+        return;
+    }
+    const struct ss_capture *capture = session->options->capture;
+    if (capture != NULL && capture->signal == (int)info->ssi_signo) {
+        session->recorder.capture_signals++;
         return;
     }
     bool ends = info->ssi_signo == SIGINT || info->ssi_signo == SIGTERM ||

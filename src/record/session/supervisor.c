@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/capture.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "platform/descriptors.h"
@@ -263,6 +264,11 @@ static void forward(struct supervisor *supervisor, const struct signalfd_siginfo
     }
     if (!launched(supervisor) && number == SIGTSTP) {
         stop_recording(supervisor);
+        return;
+    }
+    const struct ss_capture *capture = supervisor->options->capture;
+    if (capture != NULL && capture->signal == (int)number && supervisor->recorder > 0) {
+        kill(supervisor->recorder, (int)number); /* not for the program */
         return;
     }
     pid_t target =

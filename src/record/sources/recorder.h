@@ -26,9 +26,10 @@ struct ss_recorder {
     const char *ring_directory;                /* for the program's environment; "": none */
     struct ss_torch_profiles torch_profiles;
     struct ss_device_totals device_totals;
-    bool is_duration_over; /* the program runs on */
-    bool flush_requested;  /* by the program, whose earlier events are drained */
-    bool awaits_request;   /* nothing is sampled until `stepscope trigger` asks for a window */
+    bool is_duration_over;    /* the program runs on */
+    bool flush_requested;     /* by the program, whose earlier events are drained */
+    uint32_t capture_signals; /* that came for `--capture signal:…` */
+    bool awaits_request;      /* nothing is sampled until `stepscope trigger` asks for a window */
 };
 
 #endif

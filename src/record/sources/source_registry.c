@@ -22,18 +22,8 @@ static const struct ss_source_ops ss_source_native = {
 /* Processes come first, because the others refer to them. The files of torch.profiler and the
  * rings of devices are read when the annotations of their process are, so their sources outlive
  * that of the annotations. */
-const struct ss_source_ops *const ss_sources[] = {&ss_source_children,
-                                                  &ss_source_python,
-                                                  &ss_source_native,
-                                                  &ss_source_torch_profiler,
-                                                  &ss_source_gpu,
-                                                  &ss_source_on_demand,
-                                                  &ss_source_annotations,
-                                                  &ss_source_torch,
-                                                  &ss_source_mpi,
-                                                  &ss_source_itt,
-                                                  &ss_source_nvtx,
-                                                  &ss_source_host,
-                                                  &ss_source_nvml,
-                                                  &ss_source_clock_sync,
-                                                  NULL};
+const struct ss_source_ops *const ss_sources[] = {
+    &ss_source_children, &ss_source_python,    &ss_source_native,     &ss_source_torch_profiler,
+    &ss_source_gpu,      &ss_source_on_demand, &ss_source_capture,    &ss_source_annotations,
+    &ss_source_torch,    &ss_source_mpi,       &ss_source_itt,        &ss_source_nvtx,
+    &ss_source_host,     &ss_source_nvml,      &ss_source_clock_sync, NULL};

@@ -15,6 +15,7 @@ extern const struct ss_source_ops ss_source_torch_profiler; /* source_torch_prof
 extern const struct ss_source_ops ss_source_gpu;            /* source_gpu.c */
 extern const struct ss_source_ops ss_source_annotations;    /* source_annotations.c */
 extern const struct ss_source_ops ss_source_on_demand;      /* source_on_demand.c */
+extern const struct ss_source_ops ss_source_capture;        /* source_capture.c */
 extern const struct ss_source_ops ss_source_clock_sync;     /* source_clock_sync.c */
 extern const struct ss_source_ops ss_source_torch; /* source_injection.c; also the next three */
 extern const struct ss_source_ops ss_source_mpi;

@@ -175,10 +175,37 @@ void ss_filter_stop_following(struct ss_window_filter *filter, uint64_t time_ns)
     }
 }
 
+/* A capture may begin and end on two threads, whose events come in any order. Whether the event is
+ * the end of another window than the open one. */
+static bool is_of_another(struct ss_window_filter *filter, const struct ss_annot_event *event)
+{
+    if (event->closed == 0 || (filter->will_be_open && event->closed == filter->window)) {
+        return false;
+    }
+    if (event->closed > filter->last_window) {
+        filter->early_end = *event;
+    }
+    return true;
+}
+
+static void end_early(struct ss_window_filter *filter)
+{
+    struct ss_annot_event end = filter->early_end;
+    if (end.closed != 0 && end.closed <= filter->window) {
+        filter->early_end.closed = 0;
+        if (end.closed == filter->window) {
+            ss_filter_on_window(filter, &end);
+        }
+    }
+}
+
 /* A window may continue with another action: its last step saves it. */
 void ss_filter_on_window(struct ss_window_filter *filter, const struct ss_annot_event *event)
 {
     ss_filter_stop_following(filter, event->time_ns);
+    if (is_of_another(filter, event)) {
+        return;
+    }
     bool is_cut = (event->detail & SS_RING_WINDOW_CUT) != 0;
     if (filter->will_be_open && event->id == filter->window && !is_cut && !filter->emits_all) {
         return;
@@ -195,6 +222,10 @@ void ss_filter_on_window(struct ss_window_filter *filter, const struct ss_annot_
         add_edge(filter, &edge, true);
     }
     filter->window = event->id;
+    if (event->id != 0) {
+        filter->last_window = event->id;
+        end_early(filter);
+    }
 }
 
 /* --- ranges ---------------------------------------------------------------------------------- */

@@ -50,11 +50,13 @@ struct ss_window_filter {
     uint32_t first_window_owner;
     uint32_t window_owner; /* of the last edge */
     bool has_own_windows;
-    bool will_be_open; /* after the last edge */
-    bool emits_all;    /* a late filter without an edge so far */
-    uint64_t window;   /* of the last edge */
-    uint64_t step;     /* current */
-    int64_t epoch;     /* current; -1: none */
+    bool will_be_open;               /* after the last edge */
+    bool emits_all;                  /* a late filter without an edge so far */
+    struct ss_annot_event early_end; /* of a window whose begin has not come yet; closed 0: none */
+    uint64_t window;                 /* of the last edge */
+    uint64_t last_window;            /* the last that has begun */
+    uint64_t step;                   /* current */
+    int64_t epoch;                   /* current; -1: none */
     struct ss_window_counts counts;
 };
 

@@ -423,6 +423,33 @@ static void test_steps_that_a_schedule_left_out(void **state)
     end(&made, &summary);
 }
 
+/* A capture begins and ends within steps 2 and 5: those are recorded in part. */
+static void test_steps_that_a_capture_has_in_part(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    make_training(&made);
+    uint32_t process = (uint32_t)made.model.processes.count - 1;
+    add_edge(&made, process, 1620 * MS, "record from step 2");
+    add_edge(&made, process, 1980 * MS, "skip from step 5");
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.steady, 2);
+    assert_int_equal(summary.outside, 7);
+    assert_int_equal(summary.steps.data[2].kind, SS_STEP_OUTSIDE);
+    assert_int_equal(summary.steps.data[3].kind, SS_STEP_STEADY);
+    assert_int_equal(summary.steps.data[5].kind, SS_STEP_OUTSIDE);
+    end(&made, &summary);
+    /* Where no step is whole, those whose middle is recorded count. */
+    make_training(&made);
+    add_edge(&made, process, 1620 * MS, "record from step 2");
+    add_edge(&made, process, 1690 * MS, "skip from step 2");
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.steady, 1);
+    assert_int_equal(summary.steps.data[2].kind, SS_STEP_STEADY);
+    end(&made, &summary);
+}
+
 /* A window of one step, on a busy machine: it is what was asked for, however long it took. */
 static void test_a_recorded_outlier_is_the_step(void **state)
 {
@@ -477,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_waits_for_communication_are_no_backward),
         cmocka_unit_test(test_waits_of_steps_in_sums_are_recorded),
         cmocka_unit_test(test_steps_that_a_schedule_left_out),
+        cmocka_unit_test(test_steps_that_a_capture_has_in_part),
         cmocka_unit_test(test_a_recorded_outlier_is_the_step),
         cmocka_unit_test(test_a_recorded_warm_up_is_the_step),
     };

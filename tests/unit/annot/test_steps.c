@@ -521,6 +521,107 @@ static void demands_that_are_refused(void **state)
     assert_answer(3, 4, SS_RING_DEMAND_REFUSED);
 }
 
+/* --- captures --------------------------------------------------------------------------------- */
+
+static void with_capture(const char *text)
+{
+    ss_steps_init(&steps, text, NULL);
+    window = 0;
+    story[0] = '\0';
+}
+
+/* "[1" window 1 is open from here, "]1" closes it, "-" neither. */
+static void capture(bool opens)
+{
+    struct ss_steps_change change = ss_steps_capture(&steps, opens);
+    char *at = story + strlen(story);
+    size_t left = sizeof story - strlen(story);
+    assert_false(change.busy);
+    if (!change.changes_window) {
+        snprintf(at, left, " -");
+    } else {
+        snprintf(at, left, " %c%u", change.window != 0 ? '[' : ']',
+                 change.window != 0 ? change.window : change.closed);
+    }
+    window = change.window;
+}
+
+static void captures_open_windows(void **state)
+{
+    (void)state;
+    with_capture("capture/repeat/cuda-profiler-api");
+    capture(false);
+    begin(0);
+    capture(true);
+    capture(true);
+    begin(1);
+    capture(false);
+    begin(2);
+    capture(true);
+    end();
+    assert_string_equal(story, " - s0 [1 - s1 ]1 s2 [2 ~].");
+}
+
+static void captures_have_a_number(void **state)
+{
+    (void)state;
+    with_capture("capture/repeat:2/nvtx:a/b@*");
+    for (int i = 0; i < 3; i++) {
+        capture(true);
+        capture(false);
+    }
+    assert_string_equal(story, " [1 ]1 [2 ]2 - -");
+}
+
+static void a_capture_without_end(void **state)
+{
+    (void)state;
+    with_capture("capture/none/cuda-profiler-api");
+    capture(true);
+    capture(false);
+    begin(7);
+    assert_string_equal(story, " [1 - s7");
+}
+
+static void a_capture_of_steps(void **state)
+{
+    (void)state;
+    with_capture("capture/repeat:1/step:5-6");
+    begin(4);
+    capture(true); /* not by ranges */
+    begin(5);
+    begin(6);
+    begin(7);
+    begin(5); /* again: the number counts */
+    assert_string_equal(story, "s4 - s5[1 s6S s7]. s5[2");
+}
+
+static void a_child_captures_too(void **state)
+{
+    (void)state;
+    with_capture("capture/repeat:1/cuda-profiler-api");
+    capture(true);
+    capture(false);
+    ss_steps_forget(&steps);
+    capture(true);
+    assert_string_equal(story, " [1 ]1 [1");
+}
+
+static void a_schedule_of_the_program_ends_captures(void **state)
+{
+    (void)state;
+    with_capture("capture/repeat/cuda-profiler-api");
+    capture(true);
+    struct ss_schedule own = ss_schedule_defaults(false);
+    own.active = 1;
+    own.wait = 1;
+    struct ss_steps_change change = ss_steps_schedule(&steps, &own);
+    assert_true(change.cut && change.closed == 1 && change.window == 0);
+    capture(true);
+    next();
+    assert_string_equal(story, " [1 - s1[2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -544,6 +645,12 @@ int main(void)
         cmocka_unit_test(demands_that_overlap),
         cmocka_unit_test(demands_by_the_numbers_of_the_program),
         cmocka_unit_test(demands_that_are_refused),
+        cmocka_unit_test(captures_open_windows),
+        cmocka_unit_test(captures_have_a_number),
+        cmocka_unit_test(a_capture_without_end),
+        cmocka_unit_test(a_capture_of_steps),
+        cmocka_unit_test(a_child_captures_too),
+        cmocka_unit_test(a_schedule_of_the_program_ends_captures),
         cmocka_unit_test(who_comes_in_between_is_turned_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

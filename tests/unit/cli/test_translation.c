@@ -83,6 +83,24 @@ static void expect_remark(const char *theirs, const char *part)
 
 /* --- what people type ------------------------------------------------------------------------- */
 
+static void test_nsys_captures(void **state)
+{
+    (void)state;
+    expect("nsys profile -c cudaProfilerApi ./train",
+           "stepscope record --capture cuda-profiler-api --capture-end stop-shutdown -- ./train");
+    expect("nsys profile --capture-range=cudaProfilerApi --capture-range-end=repeat:3 ./train",
+           "stepscope record --capture cuda-profiler-api --capture-end repeat:3 -- ./train");
+    expect("nsys profile -c nvtx -p step@own --capture-range-end stop ./train",
+           "stepscope record --capture nvtx:step@own --capture-end stop -- ./train");
+    expect("nsys profile -c none -d 3 ./train", "stepscope record --duration 3 -- ./train");
+    expect("nsys profile -y 5 ./train", "stepscope record --capture delay:5 -- ./train");
+    expect("nsys profile --delay 5 --duration=60 ./train",
+           "stepscope record --capture delay:5,duration:60 -- ./train");
+    expect_refusal("nsys profile -c hotkey ./train", "--capture signal:USR2");
+    expect_refusal("nsys profile -c nvtx ./train", "--nvtx-capture NAME");
+    expect_refusal("nsys profile -c cudaProfilerApi -y 4 ./train", "exclude each other");
+}
+
 static void test_nsys_profile(void **state)
 {
     (void)state;
@@ -93,13 +111,11 @@ static void test_nsys_profile(void **state)
     expect("nsys profile -o run.nsys-rep -w true -x true --sample=none --cpuctxsw=none ./train",
            "stepscope record --output run.pftrace -- ./train");
     expect("nsys profile -d 30 --cuda-graph-trace graph --gpu-metrics-devices=all ./train",
-           "stepscope record --duration 30 --gpu light --gpu-metrics 0.0001 -- ./train");
+           "stepscope record --gpu light --gpu-metrics 0.0001 --duration 30 -- ./train");
     expect("nsys profile -e A=1,2,B=x,y=z ./train",
            "stepscope record -- env A=1,2 B=x y=z ./train");
     expect_remark("nsys profile -t cuda,osrt ./train", "osrt: calls of the C library");
     expect_remark("nsys profile -d 5 ./train", "the program runs on");
-    expect_refusal("nsys profile -c cudaProfilerApi ./train", "--schedule");
-    expect_refusal("nsys profile --delay 5 ./train", "stepscope trigger");
     expect_refusal("nsys profile -t cuda,nvxt ./train", "did you mean \"nvtx\"?");
     expect_refusal("nsys profile --tracing cuda ./train", "--tracing has no translation");
     expect_refusal("nsys profile --trase cuda ./train", "did you mean --trace?");
@@ -269,7 +285,9 @@ static void test_each_option_is_one_of_ours_or_refused(void **state)
         struct ss_error err = {0};
         split(text, words);
         enum ss_status status = ss_translate(words, &translation, &err);
-        bool is_refused = strcmp(action, "INSTEAD") == 0;
+        bool has_no_name = strcmp(options[i].name, "capture-range") == 0 && value != NULL &&
+                           strcmp(value, "nvtx") == 0;
+        bool is_refused = strcmp(action, "INSTEAD") == 0 || has_no_name;
         if (status == SS_OK) {
             assert_int_equal(parse_ours(&translation), -1);
             assert_false(is_refused);
@@ -293,7 +311,7 @@ static void test_the_table_for_people(void **state)
     assert_non_null(strstr(table.data, "### `nsys profile`\n\nIs `stepscope record`.\n"));
     assert_non_null(strstr(table.data, "| `-d`, `--duration` | `--duration …`; the program runs"));
     assert_non_null(strstr(table.data, "| `-t`, `--trace osrt` | calls of the C library"));
-    assert_non_null(strstr(table.data, "| `-y`, `--delay` | refused; instead: `stepscope record"));
+    assert_non_null(strstr(table.data, "| `-y`, `--delay` | `--capture delay:…`"));
     assert_non_null(strstr(table.data, "### `nsys start`\n\nRefused; instead: `stepscope trigger"));
     assert_false(table.overflow);
     ss_strbuf_fini(&table);
@@ -302,6 +320,7 @@ static void test_the_table_for_people(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nsys_captures),
         cmocka_unit_test(test_nsys_profile),
         cmocka_unit_test(test_other_commands_of_nsys),
         cmocka_unit_test(test_ncu),

@@ -164,6 +164,35 @@ static void events_wait_for_edges_of_other_rings(void **state)
     expect("2 window 0/0 -; 3 begin 1/0 x; 4 end 1/0 x");
 }
 
+static void ends_window(uint64_t time, uint32_t lane, uint32_t closed)
+{
+    give((struct ss_annot_event){
+        .kind = SS_ANNOT_WINDOW, .time_ns = time, .lane = lane, .closed = closed});
+}
+
+/* Two threads begin and end captures: their rings are drained in either order. */
+static void windows_of_two_threads(void **state)
+{
+    (void)state;
+    begin(1, 2, 'a');
+    ends_window(4, 1, 1); /* before its begin has come */
+    window(2, 1, 2);
+    window(6, 2, 2);
+    ends_window(4, 1, 1); /* of the window before: the second stays open */
+    mark(3, 0, 'm');
+    mark(5, 0, 'n');
+    mark(7, 0, 'o');
+    ends_window(8, 1, 2);
+    mark(9, 0, 'p');
+    drained(10);
+    assert_non_null(strstr(story, "2 begin 2/0 a; 4 end 2/0 a!; 6 begin 2/0 a; 8 end 2/0 a!"));
+    assert_non_null(strstr(story, "3 mark 0/0 m; 7 mark 0/0 o"));
+    assert_null(strstr(story, "mark 0/0 n"));
+    assert_null(strstr(story, "mark 0/0 p"));
+    assert_int_equal(ss_window_filter_counts(filter).windows, 2);
+    assert_int_equal(ss_window_filter_counts(filter).partial, 0);
+}
+
 static void asynchronous_ranges(void **state)
 {
     (void)state;
@@ -456,6 +485,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(ranges_are_cut_at_the_edges, setup, teardown),
         cmocka_unit_test_setup_teardown(windows_may_touch, setup, teardown),
         cmocka_unit_test_setup_teardown(events_wait_for_edges_of_other_rings, setup, teardown),
+        cmocka_unit_test_setup_teardown(windows_of_two_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(asynchronous_ranges, setup, teardown),
         cmocka_unit_test_setup_teardown(a_killed_program_leaves_a_partial_window, setup, teardown),
         cmocka_unit_test_setup_teardown(many_windows_need_no_more_memory, setup, teardown),
