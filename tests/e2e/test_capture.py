@@ -89,9 +89,9 @@ def test_the_end_of_the_last_capture_ends_the_program(record):
 
 @pytest.fixture
 def cuda_program(record, source_dir, stepscope):
-    def run(options, *arguments):
+    def run(options, *arguments, device=()):
         path, info, done = record(options, sys.executable, WORKLOADS / "cuda_captures.py", *arguments,
-                                  env=simulated(source_dir))
+                                  env=simulated(source_dir, *device))
         return Recording(stepscope, path, done) if info else None, info, done
     return run
 
@@ -111,12 +111,24 @@ def test_calls_of_the_profiler(cuda_program, options, steps):
     assert len([text for text in edges(info) if text.startswith("record")]) == (2 if options == [] else 1)
 
 
+def test_kernels_that_run_on_belong_to_the_capture(cuda_program):
+    """At the end of the first capture its 6 kernels have not run. 9 more are launched meanwhile."""
+    recording, _, _ = cuda_program(["--capture", "cuda-profiler-api", "--capture-end", "stop"], "running",
+                                   device=("--duration", "*=5ms"))
+    assert recording.notes["gpu-launches"] == 6
+    assert recording.notes["gpu-launches-without-kernel"] == 0
+    # Kernels of the steps before run in the window, too.
+    assert recording.notes["gpu-kernels"] - recording.notes["gpu-kernels-without-launch"] == 6
+    assert recording.notes["gpu-kernels-without-launch"] <= 9
+
+
 def test_steps_in_part_do_not_count(cuda_program, stepscope):
-    """Step 4 is a whole one; the captures begin within 3, which a busy machine may have in part, and 8."""
+    """Step 4 is a whole one. The first capture begins within 3 and ends within 5, at their edges."""
     recording, _, _ = cuda_program(["--capture", "cuda-profiler-api"], "steps")
     report = json.loads(stepscope("report", "--by", "step", "-f", "json", recording.path, status=None).stdout)
     kinds = {row["step"]: row["kind"] for row in report["tables"][0]["rows"]}
-    assert [number for number, kind in kinds.items() if kind != "outside" and number != 3] == [4]
+    counted = {number for number, kind in kinds.items() if kind != "outside"}
+    assert {4} <= counted <= {3, 4, 5, 8}
 
 
 def test_no_call_of_the_profiler(record):
@@ -223,8 +235,10 @@ def test_times_have_the_work_of_devices(record, source_dir, stepscope):
                            sys.executable, WORKLOADS / "cuda_lines.py", "1000000000",
                            env=simulated(source_dir))
     recording = Recording(stepscope, path, done)
-    assert recording.notes["gpu-kernels"] > 0 and recording.notes["gpu-kernels-without-launch"] == 0
-    assert {row["function"] for row in recording.rows("kernel-line")} == {"forward", "launch"}
+    notes = recording.notes
+    assert notes["gpu-kernels"] > 0 and notes["gpu-launches-without-kernel"] == 0
+    assert notes["gpu-kernels-without-launch"] <= 3  # launched as the window opened
+    assert {row["function"] for row in recording.rows("kernel-line")} >= {"forward", "launch"}
 
 
 # --- usage -----------------------------------------------------------------------------------------

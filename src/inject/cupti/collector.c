@@ -22,6 +22,7 @@
 #include "inject/cupti/samples.h"
 #include "inject/cupti/tee.h"
 #include "inject/device/collecting.h"
+#include "inject/device/gaps.h"
 #include "inject/device/launch_stack.h"
 #include "inject/device/pool.h"
 #include "inject/device/writer.h"
@@ -49,8 +50,9 @@ static struct {
     bool has_yielded;
     _Atomic bool is_on; /* kinds and callbacks are enabled */
     uint32_t yields;
-    pid_t yields_of; /* a forked child has none of its parent's */
-    bool is_late;    /* CUDA was initialised before */
+    pid_t yields_of;            /* a forked child has none of its parent's */
+    bool is_late;               /* CUDA was initialised before */
+    _Atomic uint64_t drains_ns; /* it stays on until launched kernels have run: since then; 0 */
     bool has_failed;
     bool is_leaving;           /* the recording ends; until it is armed again */
     _Atomic bool is_measuring; /* hardware counters, of a step */
@@ -129,26 +131,11 @@ static void set_attribute(enum ss_cupti_attribute attribute, size_t value, size_
                                          size == sizeof byte ? (void *)&byte : (void *)&value);
 }
 
-/* The name of the subscriber that there is; CUPTI says it when it refuses another. */
-static void name_other(char *name, size_t size)
-{
-    void *subscriber = NULL;
-    struct ss_cupti_subscriber_params params = {
-        .size = sizeof params, .name = "stepscope", .old_name = name, .old_name_size = size};
-    name[0] = '\0';
-    if (collector.cupti.Subscribe_v2 != NULL &&
-        collector.cupti.Subscribe_v2(&subscriber, on_callback, &collector.user, &params) ==
-            SS_CUPTI_OK) {
-        collector.cupti.Unsubscribe(subscriber); /* it has just left */
-    }
-    name[size - 1] = '\0';
-}
-
 static void fail_to_subscribe(uint32_t result)
 {
     char text[TEXT_BYTES], name[64];
     if (result == SS_CUPTI_OTHER_SUBSCRIBER) {
-        name_other(name, sizeof name);
+        ss_cupti_name_subscriber(&collector.cupti, on_callback, &collector.user, name, sizeof name);
         snprintf(text, sizeof text,
                  "another tool uses CUPTI in this process%s%s: devices are not recorded; run the "
                  "program without it",
@@ -235,6 +222,7 @@ static void turn_on(void)
     }
     separate();
     bool has_callbacks = collector.subscriber != NULL;
+    ss_gaps_switch(has_callbacks); /* ends when launches are observed */
     ss_launches_stand_for_calls(has_callbacks &&
                                 (collector.collecting.settings.level < SS_COLLECTING_DEFAULT ||
                                  collector.cupti.ActivityEnableRuntimeApi != NULL));
@@ -253,6 +241,7 @@ static void turn_on(void)
         ss_launches_enable(&collector.cupti, collector.subscriber, true);
     }
     collector.is_on = true;
+    ss_gaps_switch(false);
     ss_device_writer_set_state(SS_DEVICE_COLLECTS);
 }
 
@@ -266,6 +255,7 @@ static void turn_off(void)
     ss_cupti_disable_kinds(&collector.cupti, collector.collecting.settings.level);
     separate();
     collector.is_on = false;
+    atomic_store_explicit(&collector.drains_ns, 0, memory_order_relaxed);
     ss_device_pool_wake();
 }
 
@@ -283,18 +273,58 @@ static bool is_recording(void)
     return collector.is_on && ss_collecting_has_come_to(&collector.collecting, SS_SCHEDULE_RECORD);
 }
 
+/* The program's thread does not wait at the end of a window: the kernels that it has launched may
+ * run later. Beside another client, records are ours or theirs as a whole. */
+static bool may_drain(void)
+{
+    return collector.subscriber != NULL && ss_collecting_is_recorded() && collector.yields == 0 &&
+           !collector.has_failed && !collector.is_leaving && !ss_cupti_tee_is_active() &&
+           !atomic_load_explicit(&collector.is_measuring, memory_order_relaxed) &&
+           !ss_cupti_counters_are_of_kernels();
+}
+
+static void drain(bool drains)
+{
+    ss_launches_enable(&collector.cupti, collector.subscriber, !drains);
+    ss_gaps_switch(drains);
+    atomic_store_explicit(&collector.drains_ns, drains ? ss_stamp_monotonic_ns() : 0,
+                          memory_order_relaxed);
+}
+
+static bool is_drained(void)
+{
+    uint64_t since_ns = atomic_load_explicit(&collector.drains_ns, memory_order_relaxed);
+    return (!ss_launches_wait() && ss_device_writer_outstanding() == 0) ||
+           ss_stamp_monotonic_ns() - since_ns > MOST_KERNEL_MS * UINT64_C(1000000) || !may_drain();
+}
+
+static void turn_on_or_off(void)
+{
+    bool is_draining = atomic_load(&collector.drains_ns) != 0, wanted = is_wanted();
+    if (wanted && is_draining) {
+        drain(false);
+    } else if (wanted && !collector.is_on) {
+        turn_on();
+    } else if (!wanted && collector.is_on && !is_draining && may_drain()) {
+        drain(true);
+    } else if (!wanted && collector.is_on && (!is_draining || is_drained())) {
+        turn_off();
+    }
+}
+
+/* The recorder has opened or closed a window, or kernels are awaited. */
+static bool is_due(void)
+{
+    return ss_collecting_is_behind(&collector.collecting) ||
+           atomic_load_explicit(&collector.drains_ns, memory_order_relaxed) != 0;
+}
+
 /* Returns whether CUPTI is in use. */
 static bool update(void)
 {
     pthread_mutex_lock(&collector.lock);
     ss_collecting_follow_recorder(&collector.collecting);
-    if (is_wanted() != collector.is_on) {
-        if (collector.is_on) {
-            turn_off();
-        } else {
-            turn_on();
-        }
-    }
+    turn_on_or_off();
     ss_device_writer_switch(is_recording());
     bool is_on = collector.is_on;
     pthread_mutex_unlock(&collector.lock);
@@ -461,7 +491,7 @@ static bool start(void)
                         collector.collecting.settings.buffers);
     enum ss_collecting_level level = collector.collecting.settings.level;
     ss_launches_init(&collector.cupti, level >= SS_COLLECTING_DEFAULT, level >= SS_COLLECTING_FULL);
-    struct ss_device_writer_hooks hooks = {.is_on = update, .describe = describe};
+    struct ss_device_writer_hooks hooks = {.is_on = update, .is_due = is_due, .describe = describe};
     if (!ss_device_writer_start(
             ss_cupti_interface(&collector.cupti, collector.collecting.settings.level),
             collector.cupti.version, &hooks, problem, sizeof problem)) {

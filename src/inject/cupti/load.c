@@ -151,3 +151,17 @@ const char *ss_cupti_result_text(const struct ss_cupti *cupti, uint32_t result)
                ? text
                : "an unknown error of CUPTI";
 }
+
+void ss_cupti_name_subscriber(const struct ss_cupti *cupti, ss_cupti_callback *callback, void *user,
+                              char *name, size_t size)
+{
+    void *subscriber = NULL;
+    struct ss_cupti_subscriber_params params = {
+        .size = sizeof params, .name = "stepscope", .old_name = name, .old_name_size = size};
+    name[0] = '\0';
+    if (cupti->Subscribe_v2 != NULL &&
+        cupti->Subscribe_v2(&subscriber, callback, user, &params) == SS_CUPTI_OK) {
+        cupti->Unsubscribe(subscriber); /* it has just left */
+    }
+    name[size - 1] = '\0';
+}

@@ -22,6 +22,9 @@ struct ss_cupti {
 
 /* false: `problem` says why, and the fix. */
 bool ss_cupti_load(struct ss_cupti *cupti, char *problem, size_t size);
+/* The name of the other subscriber, which CUPTI says when it refuses us; "": unknown. */
+void ss_cupti_name_subscriber(const struct ss_cupti *cupti, ss_cupti_callback *callback, void *user,
+                              char *name, size_t size);
 /* "CUPTI_ERROR_…" */
 const char *ss_cupti_result_text(const struct ss_cupti *cupti, uint32_t result);
 

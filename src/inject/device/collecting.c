@@ -42,13 +42,19 @@ bool ss_collecting_has_come_to(const struct ss_collecting *collecting, unsigned 
            (is_opened_by_recorder() && action <= SS_SCHEDULE_RECORD);
 }
 
+bool ss_collecting_is_behind(const struct ss_collecting *collecting)
+{
+    return is_opened_by_recorder() !=
+           atomic_load_explicit(&collecting->is_opened, memory_order_relaxed);
+}
+
 void ss_collecting_follow_recorder(struct ss_collecting *collecting)
 {
     bool is_open = is_opened_by_recorder();
     if (is_open != collecting->is_opened) {
         collecting->is_opened = is_open;
         atomic_store_explicit(&collecting->follows, true, memory_order_relaxed);
-        ss_cupti_writer_set_window(ss_collecting_has_come_to(collecting, SS_SCHEDULE_RECORD));
+        ss_device_writer_set_window(ss_collecting_has_come_to(collecting, SS_SCHEDULE_RECORD));
     }
 }
 

@@ -21,7 +21,7 @@ struct ss_collecting {
     struct ss_collecting_settings settings;
     _Atomic bool follows; /* a schedule */
     _Atomic unsigned action;
-    bool is_opened; /* by the recorder; as last followed */
+    _Atomic bool is_opened; /* by the recorder; as last followed */
 };
 
 /* Reads the settings. false: nothing is to be collected, or the process collects already. */
@@ -36,6 +36,8 @@ void ss_collecting_begin(struct ss_collecting *collecting, void (*on_window)(uns
 /* false: of another process. */
 bool ss_collecting_enter_window(struct ss_collecting *collecting, unsigned action);
 
+/* Whether the recorder has opened or closed a window since. Any thread. */
+bool ss_collecting_is_behind(const struct ss_collecting *collecting);
 /* Follows the windows that the recorder opens. With the lock of the collector. */
 void ss_collecting_follow_recorder(struct ss_collecting *collecting);
 

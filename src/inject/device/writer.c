@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "inject/device/clock.h"
+#include "inject/device/gaps.h"
 #include "inject/device/launch_queue.h"
 #include "inject/device/launch_stack.h"
 #include "inject/device/output.h"
@@ -21,6 +22,7 @@
 enum {
     IDLE_MS = 20,
     MOST_SWITCHES = 64,
+    MOST_HELD = 32,
     MOST_METRICS = 128,
     MOST_COLLECTIVES = 256,
     MOST_END_MS = 30000
@@ -217,6 +219,7 @@ static void write_launch(void *context, const struct ss_launch *launch)
                  (is_call ? SS_DEVICE_LAUNCH_IS_CALL : 0),
         .outer = launch->outer,
         .domain = writer.interface->ring_domain(launch->domain)};
+    ss_outstanding_observe(&writer.outstanding, launch->correlation);
     if (launch->is_kernel && !launch->is_captured && launch->outer == 0) {
         ss_outstanding_add(&writer.outstanding, launch->correlation);
     }
@@ -243,6 +246,34 @@ static void to_our_clock(uint64_t *begin_ns, uint64_t *end_ns)
     *end_ns = is_short ? *begin_ns + (end - begin) : our_time(end);
 }
 
+/* Work of a gap whose launch may still be on its way: its thread was launching as the gap began. */
+static struct {
+    struct ss_device_event events[MOST_HELD];
+    uint32_t count;
+} held;
+
+static void hold(const struct ss_device_event *event)
+{
+    if (held.count < MOST_HELD) {
+        held.events[held.count++] = *event;
+    }
+}
+
+static void write_held(void)
+{
+    for (uint32_t i = 0; i < held.count; i++) {
+        struct ss_device_event *event = &held.events[i];
+        uint32_t correlation = event->message.work.correlation;
+        if (ss_outstanding_has_observed(&writer.outstanding, correlation)) {
+            if (event->message.work.work == SS_DEVICE_KERNEL) {
+                ss_outstanding_remove(&writer.outstanding, correlation);
+            }
+            ss_device_output_put(&writer.output, &event->message.head, event->bytes);
+        }
+    }
+    held.count = 0;
+}
+
 /* Sets the texts and the times. false: it is left out. Long: one case for each kind of message. */
 static bool complete(struct ss_device_event *event)
 {
@@ -254,6 +285,11 @@ static bool complete(struct ss_device_event *event)
         struct ss_device_work_message *work = &event->message.work;
         to_our_clock(&work->begin_ns, &work->end_ns);
         end_ns = work->end_ns;
+        if (ss_gaps_have(work->begin_ns) &&
+            !ss_outstanding_has_observed(&writer.outstanding, work->correlation)) {
+            hold(event);
+            return false;
+        }
         if (work->work == SS_DEVICE_KERNEL) {
             ss_outstanding_remove(&writer.outstanding, work->correlation);
         }
@@ -261,6 +297,9 @@ static bool complete(struct ss_device_event *event)
         struct ss_device_call_message *call = &event->message.call;
         to_our_clock(&call->begin_ns, &call->end_ns);
         end_ns = call->end_ns;
+        if (ss_gaps_have(call->begin_ns)) {
+            return false;
+        }
     } else if (event->message.head.kind == SS_DEVICE_WAIT) {
         to_our_clock(&event->message.wait.begin_ns, &event->message.wait.end_ns);
         end_ns = event->message.wait.end_ns;
@@ -364,6 +403,7 @@ static void write_all(bool waits)
     write_switches();
     write_metrics();
     write_launches();
+    write_held();
     write_samples();
     while (is_there) {
         write_buffer(&full);
@@ -411,6 +451,9 @@ static void *run(void *argument)
     /* Pairs with the release of ss_device_writer_end. */
     while (!atomic_load_explicit(&writer.is_ending, memory_order_acquire)) {
         write_all(true);
+        if (writer.hooks.is_due != NULL && writer.hooks.is_due()) {
+            writer.hooks.is_on();
+        }
         flush();
     }
     read_clocks();
@@ -478,6 +521,7 @@ bool ss_device_writer_close(void)
     switches.is_on = false;
     pthread_mutex_unlock(&switches.lock);
     writer.clock = (struct ss_device_clock){.count = 0};
+    ss_gaps_forget();
     ss_outstanding_clear(&writer.outstanding);
     atomic_store_explicit(&writer.window_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&writer.urgent_until_ns, 0, memory_order_relaxed);

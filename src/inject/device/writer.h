@@ -14,6 +14,7 @@
 
 struct ss_device_writer_hooks {
     bool (*is_on)(void);    /* called often: whether the interface is in use now */
+    bool (*is_due)(void);   /* whether is_on is to be called at once */
     void (*describe)(void); /* what is used has changed */
 };
 

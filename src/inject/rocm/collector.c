@@ -173,6 +173,11 @@ static bool is_on(void)
     return collector.is_on;
 }
 
+static bool is_due(void)
+{
+    return ss_collecting_is_behind(&collector.collecting);
+}
+
 static void on_window(unsigned action)
 {
     if (ss_collecting_enter_window(&collector.collecting, action)) {
@@ -302,7 +307,7 @@ static uint32_t take_agents(int version, const void **agents, size_t count, void
 
 static bool prepare(char *problem, size_t size)
 {
-    struct ss_device_writer_hooks hooks = {.is_on = is_on, .describe = describe};
+    struct ss_device_writer_hooks hooks = {.is_on = is_on, .is_due = is_due, .describe = describe};
     if (!ss_device_writer_is_free(problem, size) ||
         !ss_rocm_load(&collector.rocm, collector.version, collector.caller, problem, size)) {
         return false;

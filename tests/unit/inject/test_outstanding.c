@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "annot/stamp.h"
+#include "inject/device/gaps.h"
 #include "inject/device/outstanding.h"
 
 static struct ss_outstanding of;
@@ -56,12 +58,52 @@ static void kernels_without_a_launch_are_forgotten(void **state)
     assert_int_equal(ss_outstanding_count(&of), 1);
 }
 
+static void observed_calls_are_known(void **state)
+{
+    (void)state;
+    ss_outstanding_observe(&of, 5);
+    assert_true(ss_outstanding_has_observed(&of, 5));
+    assert_false(ss_outstanding_has_observed(&of, 6));
+    for (uint32_t i = 0; i <= SS_OUTSTANDING_BITS / 2 + 64; i++) {
+        ss_outstanding_observe(&of, 100 + i);
+    }
+    assert_false(ss_outstanding_has_observed(&of, 5)); /* half of the range ago */
+    assert_true(ss_outstanding_has_observed(&of, 100 + SS_OUTSTANDING_BITS / 2));
+}
+
+static void gaps_are_times(void **state)
+{
+    (void)state;
+    uint64_t before_ns = ss_stamp_monotonic_ns();
+    assert_false(ss_gaps_have(before_ns));
+    ss_gaps_switch(false); /* none is open */
+    ss_gaps_switch(true);
+    uint64_t within_ns = ss_stamp_monotonic_ns();
+    assert_true(ss_gaps_have(within_ns));
+    assert_true(ss_gaps_have(UINT64_MAX));
+    ss_gaps_switch(false);
+    uint64_t after_ns = ss_stamp_monotonic_ns() + 1;
+    assert_true(ss_gaps_have(within_ns));
+    assert_false(ss_gaps_have(after_ns));
+    assert_false(ss_gaps_have(before_ns - 1));
+    for (int i = 0; i < 100; i++) { /* old ones are forgotten */
+        ss_gaps_switch(true);
+        ss_gaps_switch(false);
+    }
+    assert_false(ss_gaps_have(within_ns));
+    ss_gaps_switch(true);
+    ss_gaps_forget();
+    assert_false(ss_gaps_have(UINT64_MAX));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(launches_wait_for_their_kernels, clear),
         cmocka_unit_test_setup(a_kernel_may_come_before_its_launch, clear),
         cmocka_unit_test_setup(kernels_without_a_launch_are_forgotten, clear),
+        cmocka_unit_test_setup(observed_calls_are_known, clear),
+        cmocka_unit_test(gaps_are_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
