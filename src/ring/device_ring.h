@@ -186,7 +186,7 @@ struct ss_device_wait_message {
     uint64_t begin_ns, end_ns;
     uint32_t type; /* as CUPTI numbers it */
     uint32_t context, stream, correlation, event;
-    uint32_t unused;
+    uint32_t recorded_by; /* correlation of the call that recorded the event; 0: unknown */
 };
 
 struct ss_device_device_message {

@@ -130,6 +130,7 @@ static void write_links_of(const struct ss_answering *answering, uint32_t range,
     static const char *const kinds[][2] = {[SS_LINK_LAUNCH] = {"launches", "launched by"},
                                            [SS_LINK_BACKWARD] = {"backward", "forward"},
                                            [SS_LINK_COLLECTIVE] = {"kept waiting", "waited for"},
+                                           [SS_LINK_EVENT] = {"awaited by", "recorded by"},
                                            [SS_LINK_FLOW] = {"leads to", "comes from"}};
     size_t count, written = 0;
     const struct ss_timeline_link *links =

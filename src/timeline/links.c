@@ -62,6 +62,14 @@ static void add_launches(struct ss_timeline_links *links, const struct ss_device
     }
 }
 
+static void add_event_waits(struct ss_timeline_links *links, const struct ss_device_works *works)
+{
+    for (size_t i = 0; i < works->event_waits.count; i++) {
+        const struct ss_event_wait *wait = &works->event_waits.data[i];
+        add(links, wait->recorded, wait->wait, SS_LINK_EVENT);
+    }
+}
+
 /* The call of a rank in a collective. */
 static const struct ss_rank_call *call_of(const struct ss_collectives *collectives,
                                           const struct ss_collective *row, uint32_t process)
@@ -95,6 +103,7 @@ static void add_collectives(struct ss_timeline_links *links, const struct ss_sel
 static void add_work(struct ss_timeline_links *links, const struct ss_selection *selection)
 {
     add_launches(links, ss_selection_works(selection));
+    add_event_waits(links, ss_selection_works(selection));
     add_collectives(links, selection);
 }
 

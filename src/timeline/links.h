@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which ranges belong together: a launch and the work that it submits; an operator and its
- * backward; the last call of a collective and those of the ranks that waited for it, if the error
- * of their clocks is smaller; the points of a flow that the program recorded (a send and its
- * receive). Pure; immutable once built. Borrows the timeline.
+ * Which ranges belong together: a launch and the work that it submits; the record of an event and
+ * the waits for it; an operator and its backward; the last call of a collective and those of the
+ * ranks that waited for it, if the error of their clocks is smaller; the points of a flow that the
+ * program recorded (a send and its receive). Pure; immutable once built. Borrows the timeline.
  */
 #ifndef SS_TIMELINE_LINKS_H
 #define SS_TIMELINE_LINKS_H
 
 #include "timeline/timeline.h"
 
-enum ss_link_kind { SS_LINK_LAUNCH, SS_LINK_BACKWARD, SS_LINK_COLLECTIVE, SS_LINK_FLOW };
+enum ss_link_kind {
+    SS_LINK_LAUNCH,
+    SS_LINK_BACKWARD,
+    SS_LINK_COLLECTIVE,
+    SS_LINK_EVENT,
+    SS_LINK_FLOW
+};
 
 struct ss_timeline_link {
     uint32_t from, to; /* ranges of the model */

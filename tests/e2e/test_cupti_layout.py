@@ -85,7 +85,7 @@ def assertions(header, callbacks):
     layout = (ROOT / "src/inject/cupti/cupti_layout.def").read_text()
     records = re.findall(r"^SS_CUPTI_RECORD\((\w+), (\w+), (\d+)\)", layout, re.M)
     fields = re.findall(r"^SS_CUPTI_FIELD\((\w+), \w+, ([\w.]+), ([\w ]+), (\d+)\)", layout, re.M)
-    assert len(records) == 14 and len(fields) > 110
+    assert len(records) == 15 and len(fields) > 110
     yield "#include <stddef.h>\n#include <stdint.h>\n#include <cupti_activity.h>\n#include <cupti_callbacks.h>"
     yield '#include "inject/cupti/cupti_abi.h"'
     types = {record: newest(header, vendor) for record, vendor, _ in records}

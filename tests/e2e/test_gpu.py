@@ -133,6 +133,24 @@ def test_waits_are_recorded(record):
         assert call["ts"] - 1 <= one["ts"] and one["ts"] + one["dur"] <= call["ts"] + call["dur"] + 1
 
 
+def test_waits_for_events_have_their_records(record, source_dir):
+    """The call that recorded the event, for the waits of streams and of the host."""
+    recording = record(sys.executable, source_dir / "tests/workloads/cuda_events.py")
+    out = recording.path.with_suffix(".json")
+    recording.stepscope("export", "--to", "kineto", "-o", out, recording.path, status=None)
+    ranges = [one for one in json.loads(out.read_text())["traceEvents"] if one["ph"] == "X"]
+    calls = {one["args"]["correlation"]: one for one in ranges if one["name"].startswith("cudaEventRecord")}
+    waits = [one for one in ranges if one["name"] in ("Event Sync", "Stream Wait Event")]
+    assert [one["name"] for one in sorted(waits, key=lambda one: one["ts"])] == \
+        3 * ["Stream Wait Event", "Event Sync"]
+    by = [one["args"]["wait_on_cuda_event_record_corr_id"] for one in sorted(waits, key=lambda one: one["ts"])]
+    assert by == sorted(calls) and len(by) == 6
+    recording.stepscope("export", "--to", "chrome", "-o", out, recording.path, status=None)
+    events = json.loads(out.read_text())["traceEvents"]
+    arrows = [one for one in events if one.get("cat") == "event" and one["ph"] in "sf"]
+    assert sum(one["ph"] == "s" for one in arrows) == sum(one["ph"] == "f" for one in arrows) == 6
+
+
 def test_lines_of_each_python(record, source_dir, interpreters):
     """The frames of CPython are read in the layout of each version."""
     program = source_dir / "tests/workloads/cuda_lines.py"

@@ -202,6 +202,29 @@ static void collect(struct ss_device_works *works, const struct ss_selection *se
     }
 }
 
+/* The wait that a device's interface records beside the call, or the call. */
+static void join_records(struct ss_device_works *works, const struct launches *launches)
+{
+    const struct ss_model *model = launches->model;
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        const struct ss_model_field *field =
+            range->payload != 0 && type_of(model, range) == SS_EVENT_TYPE_synchronisation
+                ? ss_model_field_of(model, range->payload, SS_EVENT_FIELD_recorded_by)
+                : NULL;
+        int64_t correlation;
+        if (field == NULL ||
+            !ss_event_number(model, range, SS_EVENT_FIELD_recorded_by, &correlation)) {
+            continue;
+        }
+        uint32_t recorded = find_launch(launches, process_of(model, range->track), correlation);
+        if (recorded != 0) {
+            ss_vec_push(&works->event_waits,
+                        (struct ss_event_wait){.recorded = recorded - 1, .wait = (uint32_t)i});
+        }
+    }
+}
+
 static void join_launches(struct ss_device_works *works, const struct ss_model *model)
 {
     struct launches launches;
@@ -215,6 +238,7 @@ static void join_launches(struct ss_device_works *works, const struct ss_model *
         }
         works->without_launch += work->launch == 0;
     }
+    join_records(works, &launches);
     ss_free(launches.slots);
 }
 
@@ -237,7 +261,7 @@ static struct ss_device_works *build(const struct ss_selection *selection, unsig
 {
     struct ss_device_works *works = ss_alloc_zero(1, sizeof *works);
     collect(works, selection, unwanted_flags);
-    if (works->works.count > 0) {
+    if (works->works.count > 0) { /* else nothing is launched */
         join_launches(works, selection->model);
         find_parts(works);
     }
@@ -258,6 +282,7 @@ static void free_works(void *part)
 {
     struct ss_device_works *works = part;
     ss_vec_fini(&works->works);
+    ss_vec_fini(&works->event_waits);
     ss_vec_fini(&works->parts);
     ss_free(works);
 }

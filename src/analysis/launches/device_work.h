@@ -29,9 +29,15 @@ struct ss_device_part {
     size_t first, end;
 };
 
+/* A wait for an event, and the call that recorded the event; indices into model->ranges. */
+struct ss_event_wait {
+    uint32_t recorded, wait;
+};
+
 struct ss_device_works {
     struct ss_vec_of(struct ss_device_work) works; /* by process, device, begin */
     struct ss_vec_of(struct ss_device_part) parts;
+    struct ss_vec_of(struct ss_event_wait) event_waits; /* by wait */
     size_t without_launch;
 };
 

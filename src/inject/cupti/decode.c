@@ -134,6 +134,15 @@ static enum ss_decoded decode_wait(const void *bytes, struct ss_device_event *ev
     return SS_DECODED_EVENT;
 }
 
+static enum ss_decoded decode_event(const void *bytes, struct ss_device_event *event)
+{
+    struct ss_device_wait_message *wait = &event->message.wait;
+    *wait = (struct ss_device_wait_message){.head.kind = SS_DEVICE_WAIT};
+    SET(wait, event, correlation);
+    SET(wait, event, event);
+    return SS_DECODED_RECORD;
+}
+
 static enum ss_decoded decode_device(const void *bytes, struct ss_device_event *event)
 {
     struct ss_device_device_message *device = &event->message.device;
@@ -274,6 +283,8 @@ enum ss_decoded ss_cupti_decode(const void *record, size_t bytes, struct ss_devi
                                  event);
     case SS_CUPTI_WAIT:
         return bytes < SS_CUPTI_wait_BYTES ? SS_DECODED_SHORT : decode_wait(record, event);
+    case SS_CUPTI_EVENT:
+        return bytes < SS_CUPTI_event_BYTES ? SS_DECODED_SHORT : decode_event(record, event);
     case SS_CUPTI_DEVICE:
         return bytes < SS_CUPTI_device_BYTES ? SS_DECODED_SHORT : decode_device(record, event);
     case SS_CUPTI_CONTEXT:

@@ -33,6 +33,7 @@ static const struct {
     [SS_CUPTI_CONTEXT] = {true, {0}},
     [SS_CUPTI_OVERHEAD] = {true, {AT_overhead_begin, AT_overhead_end}},
     [SS_CUPTI_PEER_COPY] = {true, {AT_peer_copy_begin, AT_peer_copy_end}},
+    [SS_CUPTI_EVENT] = {true, {0}},
     [SS_CUPTI_WAIT] = {true, {AT_wait_begin, AT_wait_end}},
     [SS_CUPTI_EXTERNAL] = {true, {0}},
     [SS_CUPTI_GRAPH_LAUNCH] = {true, {AT_graph_launch_begin, AT_graph_launch_end}},

@@ -10,6 +10,8 @@ enum ss_decoded {
     SS_DECODED_EVENT,    /* `message` and `name` are set */
     SS_DECODED_TIMELESS, /* work without times: the device had no buffer for them */
     SS_DECODED_COST,     /* overhead_ns is set */
+    SS_DECODED_RECORD,   /* message.wait has an event, and the correlation of the call that recorded
+                            it */
     SS_DECODED_UNKNOWN,  /* of a kind that is not read */
     SS_DECODED_SHORT     /* it ends before the fields that are read */
 };

@@ -17,6 +17,7 @@
 #include "inject/device/output.h"
 #include "inject/device/outstanding.h"
 #include "inject/device/pool.h"
+#include "inject/device/recorded_events.h"
 #include "inject/device/texts.h"
 
 enum {
@@ -43,6 +44,7 @@ static struct {
     _Atomic bool is_calibrated, is_ending, has_ended;
     _Atomic uint64_t urgent_until_ns;
     struct ss_outstanding outstanding;
+    struct ss_recorded_events events;
     _Atomic uint64_t window_ns; /* begin of the window; UINT64_MAX: none is open yet */
 } writer;
 
@@ -302,6 +304,8 @@ static bool complete(struct ss_device_event *event)
         }
     } else if (event->message.head.kind == SS_DEVICE_WAIT) {
         to_our_clock(&event->message.wait.begin_ns, &event->message.wait.end_ns);
+        event->message.wait.recorded_by = ss_recorded_events_find(
+            &writer.events, event->message.wait.event, event->message.wait.correlation);
         end_ns = event->message.wait.end_ns;
     } else if (event->message.head.kind == SS_DEVICE_COMPILATION) {
         to_our_clock(&event->message.compilation.begin_ns, &event->message.compilation.end_ns);
@@ -325,6 +329,10 @@ static void write_record(const void *record, size_t bytes)
         if (complete(&event)) {
             ss_device_output_put(&writer.output, &event.message.head, event.bytes);
         }
+        break;
+    case SS_DECODED_RECORD:
+        ss_recorded_events_add(&writer.events, event.message.wait.event,
+                               event.message.wait.correlation);
         break;
     case SS_DECODED_TIMELESS:
         add_to(&header()->untimed_kernels, event.message.head.kind == SS_DEVICE_WORK);
@@ -523,6 +531,7 @@ bool ss_device_writer_close(void)
     writer.clock = (struct ss_device_clock){.count = 0};
     ss_gaps_forget();
     ss_outstanding_clear(&writer.outstanding);
+    memset(&writer.events, 0, sizeof writer.events);
     atomic_store_explicit(&writer.window_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&writer.urgent_until_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&writer.has_ended, false, memory_order_relaxed);

@@ -80,6 +80,9 @@ void ss_device_on_wait(void *context, const struct ss_device_wait_message *messa
         return;
     }
     ss_device_add_number(&fields, SS_EVENT_FIELD_correlation, wait.correlation);
+    if (wait.recorded_by != 0) {
+        ss_device_add_number(&fields, SS_EVENT_FIELD_recorded_by, wait.recorded_by);
+    }
     ss_device_add_number(&fields, SS_EVENT_FIELD_context, of->ref);
     ss_device_add_number(&fields, SS_EVENT_FIELD_stream, ref_of_stream(devices, &wait));
     ss_device_write(devices, wait.begin_ns, track,

@@ -392,6 +392,18 @@ static void write_launches(struct lanes *lanes)
     ss_vec_fini(&arrows);
 }
 
+static void write_event_waits(struct lanes *lanes)
+{
+    const struct ss_device_works *works = ss_selection_works(lanes->writing->selection);
+    struct arrows arrows = {0};
+    for (size_t i = 0; i < works->event_waits.count; i++) {
+        add_arrow(lanes, &arrows, works->event_waits.data[i].recorded,
+                  works->event_waits.data[i].wait);
+    }
+    write_arrows(lanes, "event", &arrows);
+    ss_vec_fini(&arrows);
+}
+
 static void write_autograd(struct lanes *lanes)
 {
     const struct ss_model *model = lanes->writing->selection->model;
@@ -487,6 +499,7 @@ void ss_chrome_write_tracks(struct ss_chrome_writing *writing)
     write_marks(&lanes);
     write_flows(&lanes);
     write_launches(&lanes);
+    write_event_waits(&lanes);
     write_autograd(&lanes);
     write_counters(writing);
     ss_pair_ids_fini(&lanes.ids);

@@ -335,6 +335,12 @@ struct sim_wait {
     uint64_t event_sync;
 };
 
+/* An event is recorded on a stream. */
+struct sim_event_record {
+    uint32_t correlation, context, stream, event;
+    uint64_t event_sync;
+};
+
 struct sim_allocation {
     bool is_release, is_async;
     enum sim_memory_kind kind;
@@ -379,6 +385,7 @@ struct sim_tracer {
     /* Its times are known, and begin now or later; with the lock held: it may call nothing. */
     void (*work_queued)(const struct sim_work *work);
     void (*waited)(const struct sim_wait *wait);
+    void (*event_recorded)(const struct sim_event_record *record);
     void (*memory_changed)(const struct sim_allocation *allocation);
     void (*pool_changed)(const struct sim_device *device, enum sim_pool_change change,
                          uint64_t at_ns);

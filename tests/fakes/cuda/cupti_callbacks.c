@@ -194,6 +194,7 @@ const struct sim_tracer cupti_tracer = {
     .work_done = work_done,
     .work_queued = cupti_sample_work,
     .waited = waited,
+    .event_recorded = cupti_write_event,
     .memory_changed = cupti_write_allocation,
     .pool_changed = cupti_write_pool,
     .compiled = cupti_write_compilation,

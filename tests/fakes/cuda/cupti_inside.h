@@ -45,6 +45,7 @@ size_t cupti_record_size(unsigned kind);
 void cupti_write_overhead(CUpti_ActivityOverheadKind kind, uint64_t start_ns, uint64_t end_ns);
 void cupti_write_call(const struct sim_call *call, int result);
 void cupti_write_work(const struct sim_work *work);
+void cupti_write_event(const struct sim_event_record *event);
 void cupti_write_wait(const struct sim_wait *wait);
 void cupti_write_allocation(const struct sim_allocation *allocation);
 void cupti_write_pool(const struct sim_device *device, enum sim_pool_change change, uint64_t at_ns);

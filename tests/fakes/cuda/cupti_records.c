@@ -14,11 +14,11 @@ enum { LARGEST_RECORD = 256, LOST_EVERY = 10, WRONG_BY_NS = 5000000 };
 static const struct sizes {
     unsigned version;
     size_t kernel, copy, peer_copy, set, wait, overhead, allocation, graph, device, context;
-    size_t pool, compilation;
+    size_t pool, compilation, event;
 } sizes_of_versions[] = {
-    {1300, 216, 96, 96, 88, 56, 56, 128, 56, 184, 32, 80, 72},
-    {1206, 208, 88, 96, 88, 40, 56, 128, 56, 184, 32, 72, 72},
-    {1108, 200, 88, 96, 88, 40, 40, 120, 48, 176, 16, 72, 64},
+    {1300, 216, 96, 96, 88, 56, 56, 128, 56, 184, 32, 80, 72, 56},
+    {1206, 208, 88, 96, 88, 40, 56, 128, 56, 184, 32, 72, 72, 24},
+    {1108, 200, 88, 96, 88, 40, 40, 120, 48, 176, 16, 72, 64, 24},
 };
 
 static const struct sizes *sizes(void)
@@ -45,6 +45,8 @@ size_t cupti_record_size(unsigned kind)
         return sizes()->set;
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
         return sizes()->wait;
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+        return sizes()->event;
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
         return sizes()->overhead;
     case CUPTI_ACTIVITY_KIND_MEMORY2:
@@ -310,6 +312,23 @@ void cupti_write_work(const struct sim_work *work)
         write_kernel(work, kind);
         break;
     }
+}
+
+void cupti_write_event(const struct sim_event_record *event)
+{
+    if (!cupti.is_enabled[CUPTI_ACTIVITY_KIND_CUDA_EVENT]) {
+        return;
+    }
+    fake_CudaEvent record = {.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT,
+                             .correlationId = event->correlation,
+                             .contextId = event->context,
+                             .streamId = event->stream,
+                             .eventId = event->event};
+#if CUPTI_API_VERSION >= 130000
+    record.deviceId = UINT32_MAX;
+    record.cudaEventSyncId = event->event_sync;
+#endif
+    write_record(cupti_own_slot(), CUPTI_ACTIVITY_KIND_CUDA_EVENT, &record, sizeof record);
 }
 
 void cupti_write_wait(const struct sim_wait *wait)

@@ -213,6 +213,19 @@ enum sim_result sim_event_destroy(struct sim_event *event)
     return SIM_OK;
 }
 
+static void publish_record(const struct sim_event *event)
+{
+    const struct sim_tracer *tracer = sim_tracer;
+    if (tracer != NULL && tracer->event_recorded != NULL) {
+        struct sim_event_record record = {.correlation = sim_correlation(),
+                                          .context = event->context,
+                                          .stream = event->stream,
+                                          .event = event->id,
+                                          .event_sync = event->record_count};
+        tracer->event_recorded(&record);
+    }
+}
+
 enum sim_result sim_event_record(struct sim_event *event, struct sim_stream *stream)
 {
     pthread_mutex_lock(&sim_lock);
@@ -233,7 +246,11 @@ enum sim_result sim_event_record(struct sim_event *event, struct sim_stream *str
             sim_defer_record(stream, event);
         }
     }
+    bool is_captured = event->capture != NULL;
     pthread_mutex_unlock(&sim_lock);
+    if (!is_captured) {
+        publish_record(event);
+    }
     return SIM_OK;
 }
 

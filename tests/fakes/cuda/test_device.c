@@ -30,6 +30,7 @@ static int start_client(void **state)
     cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY2);
     cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET);
     cuptiActivityEnable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+    cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CUDA_EVENT);
     return 0;
 }
 
@@ -125,6 +126,9 @@ static void events_order_streams_and_measure(void **state)
     assert_true(ms >= 0.02F && ms < 0.05F);
     const fake_Synchronization *wait = client_record(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 0);
     assert_int_equal(wait->type, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT);
+    const fake_CudaEvent *recorded = client_record(CUPTI_ACTIVITY_KIND_CUDA_EVENT, 0);
+    assert_int_equal(recorded->eventId, wait->cudaEventId);
+    assert_true(recorded->correlationId != 0 && recorded->correlationId < wait->correlationId);
     wait = client_record(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 1);
     assert_int_equal(wait->type, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE);
     assert_true(wait->end - wait->start > 100000);

@@ -163,7 +163,7 @@ def api_source(library, found, ids, structs, headers):
     return "\n".join(lines) + "\n"
 
 
-RECORDS = ("Kernel Memcpy MemcpyPtoP Memset Synchronization Overhead Memory MemoryPool Jit GraphTrace "
+RECORDS = ("Kernel Memcpy MemcpyPtoP Memset Synchronization CudaEvent Overhead Memory MemoryPool Jit GraphTrace "
            "Device Context").split()
 
 

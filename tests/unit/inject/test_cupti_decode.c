@@ -261,10 +261,10 @@ static void a_cut_record_is_refused(void **state)
 #include "inject/cupti/cupti_layout.def"
     };
     static const uint32_t kinds[] = {
-        SS_CUPTI_KERNEL,       SS_CUPTI_COPY,   SS_CUPTI_PEER_COPY,    SS_CUPTI_MEMSET,
-        SS_CUPTI_RUNTIME_CALL, SS_CUPTI_WAIT,   SS_CUPTI_GRAPH_LAUNCH, SS_CUPTI_OVERHEAD,
-        SS_CUPTI_EXTERNAL,     SS_CUPTI_MEMORY, SS_CUPTI_POOL,         SS_CUPTI_COMPILATION,
-        SS_CUPTI_CONTEXT,      SS_CUPTI_DEVICE};
+        SS_CUPTI_KERNEL,       SS_CUPTI_COPY,     SS_CUPTI_PEER_COPY, SS_CUPTI_MEMSET,
+        SS_CUPTI_RUNTIME_CALL, SS_CUPTI_WAIT,     SS_CUPTI_EVENT,     SS_CUPTI_GRAPH_LAUNCH,
+        SS_CUPTI_OVERHEAD,     SS_CUPTI_EXTERNAL, SS_CUPTI_MEMORY,    SS_CUPTI_POOL,
+        SS_CUPTI_COMPILATION,  SS_CUPTI_CONTEXT,  SS_CUPTI_DEVICE};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         for (uint32_t length = 0; length < needed[i]; length++) {
             uint8_t *record = calloc(1, length > 0 ? length : 1); /* a tool sees reads beyond */
@@ -277,6 +277,16 @@ static void a_cut_record_is_refused(void **state)
     }
     uint32_t unknown[8] = {54};
     assert_int_equal(ss_cupti_decode(unknown, sizeof unknown, &event), SS_DECODED_UNKNOWN);
+}
+
+static void a_recorded_event(void **state)
+{
+    (void)state;
+    struct ss_device_event event;
+    uint32_t record[6] = {SS_CUPTI_EVENT, 77, 1, 7, 5};
+    assert_int_equal(ss_cupti_decode(record, sizeof record, &event), SS_DECODED_RECORD);
+    assert_int_equal(event.message.wait.correlation, 77);
+    assert_int_equal(event.message.wait.event, 5);
 }
 
 /* --- the real library ------------------------------------------------------------------------- */
@@ -388,6 +398,7 @@ int main(void)
         cmocka_unit_test(memory_has_its_pool),
         cmocka_unit_test(pools_compilations_and_ids_are_read),
         cmocka_unit_test(devices_and_contexts_are_defined),
+        cmocka_unit_test(a_recorded_event),
         cmocka_unit_test(a_cut_record_is_refused),
         cmocka_unit_test(the_real_library_walks_our_buffer),
     };

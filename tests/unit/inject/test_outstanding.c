@@ -10,6 +10,7 @@
 #include "annot/stamp.h"
 #include "inject/device/gaps.h"
 #include "inject/device/outstanding.h"
+#include "inject/device/recorded_events.h"
 
 static struct ss_outstanding of;
 
@@ -71,6 +72,28 @@ static void observed_calls_are_known(void **state)
     assert_true(ss_outstanding_has_observed(&of, 100 + SS_OUTSTANDING_BITS / 2));
 }
 
+static void waits_have_the_record_before_them(void **state)
+{
+    (void)state;
+    static struct ss_recorded_events events;
+    assert_int_equal(ss_recorded_events_find(&events, 3, 100), 0);
+    ss_recorded_events_add(&events, 3, 10);
+    ss_recorded_events_add(&events, 3, 20);
+    ss_recorded_events_add(&events, 4, 30);
+    assert_int_equal(ss_recorded_events_find(&events, 3, 15), 10);
+    assert_int_equal(ss_recorded_events_find(&events, 3, 25), 20);
+    assert_int_equal(ss_recorded_events_find(&events, 3, 9), 0);
+    assert_int_equal(ss_recorded_events_find(&events, 4, 99), 30);
+    assert_int_equal(ss_recorded_events_find(&events, UINT32_MAX, 99), 0); /* of no event */
+    for (uint32_t i = 0; i < 10; i++) {                                    /* the last ones count */
+        ss_recorded_events_add(&events, 3, 100 + i);
+    }
+    assert_int_equal(ss_recorded_events_find(&events, 3, 200), 109);
+    assert_int_equal(ss_recorded_events_find(&events, 3, 50), 0);
+    ss_recorded_events_add(&events, 3 + SS_RECORDED_EVENTS, 500); /* takes its place */
+    assert_int_equal(ss_recorded_events_find(&events, 3, 600), 0);
+}
+
 static void gaps_are_times(void **state)
 {
     (void)state;
@@ -103,6 +126,7 @@ int main(void)
         cmocka_unit_test_setup(a_kernel_may_come_before_its_launch, clear),
         cmocka_unit_test_setup(kernels_without_a_launch_are_forgotten, clear),
         cmocka_unit_test_setup(observed_calls_are_known, clear),
+        cmocka_unit_test(waits_have_the_record_before_them),
         cmocka_unit_test(gaps_are_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,7 +235,7 @@ static void test_links_of_a_training(void **state)
     struct launched made;
     struct ss_timeline timeline;
     struct ss_timeline_links links;
-    size_t kinds[4] = {0}, count;
+    size_t kinds[SS_LINK_EVENT + 1] = {0}, count;
     (void)state;
     launched_init(&made, NULL, NULL);
     ss_timeline_init(&timeline, &made.selection);
