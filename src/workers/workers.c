@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "workers/plugin.h"
 
 enum {
+    MOST_UNREAD_MS = 2000, /* that an abort waits for the launcher to read */
     DEFAULT_TIMEOUT_S = 60,
     MOST_TIMEOUT_S = 86400,
     MOST_END_S = 10,
@@ -28,6 +30,7 @@ enum {
 };
 #define SECOND_NS UINT64_C(1000000000)
 #define POLL_NS 200000
+#define PASS_ON_NS 200000000
 
 /* A message without content says that its worker is alive; one byte, that the work is done (of the
  * first), or that the first must load this file itself (of the others). */
@@ -381,13 +384,27 @@ static void end_mpi(const struct ss_workers *workers, int status)
     workers->plugin->end();
 }
 
+/* A launcher ends all processes at once when one aborts, and loses what it has not read from their
+ * pipes, or not passed on. */
+static void wait_for_launcher(void)
+{
+    const struct timespec pause = {0, 1000000}, passing = {0, PASS_ON_NS};
+    int unread = 0;
+    for (int i = 0;
+         i < MOST_UNREAD_MS && ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 && unread > 0; i++) {
+        nanosleep(&pause, NULL);
+    }
+    nanosleep(&passing, NULL);
+}
+
 void ss_workers_end(struct ss_workers *workers, int status)
 {
     if (workers == NULL) {
         return;
     }
     if (workers->has_failed) {
-        fflush(NULL); /* what is said must not be lost */
+        fflush(NULL);
+        wait_for_launcher();
         workers->plugin->stop(status != 0 ? status : 1);
     }
     for (int i = 1; workers->rank == 0 && i < workers->size; i++) {
