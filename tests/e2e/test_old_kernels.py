@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that lack a system call: everything works without it, or the report says what is missing."""
+"""Kernels that lack a system call: everything works without it, or the report says what is missing. With -s the
+tests print a table: for each call, what record and report say that they do not say on a whole kernel."""
 
 import os
 import platform
+import re
 import subprocess
 import sys
 
@@ -36,20 +38,43 @@ print("ends well")
 SAID = {"inotify_init1": "annotations", "inotify_add_watch": "annotations"}
 
 
+def recorded(stepscope, tools, package, path, number=None):  # noqa: F811
+    prefix = [] if number is None else [tools / "without_call", str(number)]
+    return subprocess.run([*prefix, stepscope.path, "record", "-q", "-r", "200", "-o", path, "--",
+                           os.path.realpath(sys.executable), "-c", PROGRAM], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, check=False, env={**os.environ, "PYTHONPATH": str(package)})
+
+
+def said(*texts):
+    """Notes above the tables, without their figures."""
+    lines = re.sub(r"\n +", " ", "\n".join(texts)).splitlines()
+    notes = {part.strip() for line in lines if line.startswith(("Left out", "Note", "Warning", "stepscope record:"))
+             for part in line.split(" · ")}
+    return {re.sub(r"\d[\d,.]*", "N", note) for note in notes}
+
+
+@pytest.fixture(scope="module")
+def whole(stepscope, tools, package, tmp_path_factory):  # noqa: F811
+    """What is said where the kernel lacks nothing."""
+    path = tmp_path_factory.mktemp("whole") / "t.pftrace"
+    done = recorded(stepscope, tools, package, path)
+    return said(done.stderr, stepscope("report", path).stdout)
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")
 @pytest.mark.parametrize("name", CALLS)
-def test_a_recording_on_a_kernel_without(stepscope, tools, package, tmp_path, name):  # noqa: F811
+def test_a_recording_on_a_kernel_without(stepscope, tools, package, whole, tmp_path, name):  # noqa: F811
     path = tmp_path / "t.pftrace"
-    done = subprocess.run([tools / "without_call", str(CALLS[name]), stepscope.path, "record", "-q", "-r", "200", "-o", path,
-                           "--", os.path.realpath(sys.executable), "-c", PROGRAM], capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL, check=False, env={**os.environ, "PYTHONPATH": str(package)})
+    done = recorded(stepscope, tools, package, path, CALLS[name])
     if done.returncode == 100:
         pytest.skip("no filter of system calls can be set here")
     assert (done.returncode, done.stdout) == (0, "ends well\n"), done.stderr
     report = stepscope("report", path, status=None)
     assert report.returncode == 0 and "spin" in report.stdout, report.stdout + report.stderr
-    ranges = stepscope("report", "--by", "range", path, status=None)
+    ranges = stepscope("report", "--by", "range", "--format", "csv", path, status=None)
     if name in SAID and "inside" not in ranges.stdout:
         assert SAID[name] in done.stderr + report.stdout + report.stderr
     else:
         assert "inside" in ranges.stdout, done.stderr + ranges.stdout + ranges.stderr
+    has = ["stacks", *(["annotations"] if "inside" in ranges.stdout else [])]
+    print(f"\n| {name} | {', '.join(has)} | {'; '.join(sorted(said(done.stderr, report.stdout) - whole)) or 'nothing more'} |")

@@ -147,6 +147,19 @@ struct ss_ring_request ss_ring_directory_request(const struct ss_ring_directory 
                                     .now_ns = now_ns};
 }
 
+/* Space for a page of a file, as it must not be missing later. Sandboxes and some file systems have
+ * no fallocate(2). Returns an errno; 0: done. */
+static int allocate_page(int fd)
+{
+    static const char zeros[SS_RING_PAGE_BYTES];
+    int error = posix_fallocate(fd, 0, sizeof zeros);
+    if (error != ENOSYS && error != EOPNOTSUPP) {
+        return error;
+    }
+    errno = ENOSPC; /* of a short write */
+    return pwrite(fd, zeros, sizeof zeros, 0) == sizeof zeros ? 0 : errno;
+}
+
 /* The page that programs of this recording read as they start. Returns an errno; 0: it exists. */
 static int create_page(struct ss_ring_directory *directory, uint64_t now_ns)
 {
@@ -156,7 +169,7 @@ static int create_page(struct ss_ring_directory *directory, uint64_t now_ns)
     if (fd < 0) {
         return errno;
     }
-    int error = posix_fallocate(fd, 0, SS_RING_PAGE_BYTES);
+    int error = allocate_page(fd);
     void *page = error != 0
                      ? MAP_FAILED
                      : mmap(NULL, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
