@@ -7,6 +7,7 @@
 static const char *const kinds[] = {[SS_STEP_STEADY] = "steady-state",
                                     [SS_STEP_WARM_UP] = "warm-up",
                                     [SS_STEP_OUTLIER] = "outlier",
+                                    [SS_STEP_PROFILED] = "profiled",
                                     [SS_STEP_CUT] = "cut",
                                     [SS_STEP_OUTSIDE] = "outside"};
 

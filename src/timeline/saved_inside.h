@@ -6,7 +6,7 @@
 
 #include "timeline/saved.h"
 
-enum { SS_SAVED_FORMAT = 1, SS_SAVED_MOST_LANES = 1 << 24 /* of a track */ };
+enum { SS_SAVED_FORMAT = 2, SS_SAVED_MOST_LANES = 1 << 24 /* of a track */ };
 
 enum ss_saved_table {
     SS_SAVED_NONE, /* a rule without a table */

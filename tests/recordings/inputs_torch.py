@@ -165,3 +165,12 @@ profiler.export_memory_timeline(sys.argv[1] + "/events.raw.json.gz", device="cpu
 profiler.export_chrome_trace(sys.argv[1] + "/trace.json.gz")
 """
 INPUTS["memory_timeline_profile"] = Input(code=MEMORY_PROFILE, program=("{out}",), is_folder=True)
+
+
+# --- test_program_profilers: a program whose torch.profiler exports while it trains ----------------------
+
+INPUTS["program_profilers_schedule"] = Input(
+    program=("torch_profiles_itself.py", "{run}"), env=ONE_THREAD,
+    options=("-r", 50, "--host-interval", 0, "--operators", "collectives"))
+INPUTS["program_profilers_inside"] = Input(
+    program=("torch_profiles_itself.py", "{run}", "--inside"), options=NO_OPERATORS, env=ONE_THREAD)

@@ -2,7 +2,8 @@
 // Colours: the same name has the same one in every recording; phases have fixed ones.
 
 const PHASES = {data: 38, forward: 212, backward: 268, optimizer: 145, communication: 2,
-                checkpoint: 185, evaluation: 95, inference: 200, compile: 318};
+                checkpoint: 185, evaluation: 95, inference: 200, compile: 318,
+                profiler: 30};
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let made = new Map();
 let theme = {};

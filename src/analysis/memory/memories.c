@@ -28,6 +28,8 @@ struct scan {
     const struct ss_phase_time *parts; /* of the process */
     size_t part, part_count;           /* parts before `part` are done */
     struct ss_memory_series values, peaks, sampled;
+    struct ss_memory_series records;     /* 1 while torch.profiler keeps events */
+    bool profiler_records;               /* its value */
     struct ss_vec_of(struct edge) edges; /* of the current step */
     uint64_t before_ns;                  /* the last edge before the step */
     struct ss_memory *memory;
@@ -156,13 +158,29 @@ static void add_step(struct scan *scan, const struct ss_step *step,
     }
 }
 
+/* Whether torch.profiler kept events at any moment of the step, or in the time since the last one,
+ * where it frees them. */
+static bool is_profiled(struct scan *scan, const struct ss_step *step)
+{
+    struct ss_memory_series *records = &scan->records;
+    bool is_profiled = scan->profiler_records;
+    while (records->at < records->end && records->values[records->at].time_ns < step->end_ns) {
+        scan->profiler_records = ss_memory_bytes(&records->values[records->at++]) > 0;
+        is_profiled = true;
+    }
+    return is_profiled;
+}
+
 static void add_point(struct scan *scan, const struct ss_step *step, size_t place)
 {
     struct ss_memory_series values = scan->values;
     double bytes = ss_memory_value_in(&values, step->begin_ns, step->end_ns);
     if (!isnan(bytes)) {
-        ss_vec_push(&scan->memory->points,
-                    (struct ss_memory_point){(double)place, bytes, step->kind == SS_STEP_STEADY});
+        struct ss_memory_point point = {.place = (double)place,
+                                        .bytes = bytes,
+                                        .is_steady = step->kind == SS_STEP_STEADY,
+                                        .is_profiled = is_profiled(scan, step)};
+        ss_vec_push(&scan->memory->points, point);
     }
 }
 
@@ -297,6 +315,7 @@ static void add_memory(struct ss_memories *memories, const struct ss_model *mode
     scan.values = (struct ss_memory_series){&model->values.data[first], 0,
                                             ss_memory_series_end(model, first) - first};
     scan.peaks = find_peaks(model, track);
+    scan.records = ss_memory_series_find(model, track->process, "", ss_counter_profiler_records);
     if (!memory.is_device) {
         scan.sampled = ss_memory_series_find(model, track->process, "usage", "resident memory");
     }

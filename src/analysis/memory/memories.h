@@ -17,7 +17,8 @@
 
 /* Tracks that these figures need, for struct ss_model_load. */
 #define SS_MEMORY_TRACKS                                                                           \
-    "memory rss", ss_counter_memory_peak, "resident memory", "memory limit", "total"
+    "memory rss", ss_counter_memory_peak, "resident memory", "memory limit", "total",              \
+        ss_counter_profiler_records
 #define SS_MEMORY_QUANTITIES                                                                       \
     (1u << SS_QUANTITY_DEVICE_ALLOCATED | 1u << SS_QUANTITY_DEVICE_RESERVED |                      \
      1u << SS_QUANTITY_DEVICE_PEAK)
@@ -41,7 +42,10 @@ struct ss_memory_point {
     double place; /* index of the step among all steps of its process, from 0 */
     double bytes;
     bool is_steady;
+    bool is_profiled; /* torch.profiler kept events in the step, or freed them */
 };
+
+typedef struct ss_vec_of(struct ss_memory_point) ss_memory_points;
 
 struct ss_memory {
     uint32_t process, name; /* string of the counter: "memory rss", "cuda allocated" */
@@ -49,13 +53,14 @@ struct ss_memory {
     double first, last, peak;
     uint64_t steps, steps_read;                        /* whole steps */
     struct ss_memory_phase phases[SS_STEP_MAX_PHASES]; /* as in the step summary */
-    struct ss_vec_of(struct ss_memory_point) points;
+    ss_memory_points points;
     /* The phase that reaches the peak, and the step in which it rises highest: memory rises in it
      * by at least a hundredth of its peak, to within a hundredth of the overall peak. */
     size_t peak_phase; /* the number of phases: none */
     int64_t peak_step;
     bool was_before;       /* the peak was reached before the first reading */
-    double bytes_per_step; /* the median slope, the first quarter of the steps left out */
+    double bytes_per_step; /* the median slope, without the first quarter of the steps and
+                            * without profiled ones */
     bool grows;            /* steadily, and by more than noise */
     size_t growing_phase;  /* the phase that retains the memory; the number of phases: no single
                             * phase */

@@ -81,20 +81,42 @@ static size_t growing_phase(const struct ss_memory *memory, size_t phases)
     return count == 1 ? chosen : phases;
 }
 
+/* The points without profiled ones, and as if these had not been: what torch.profiler keeps is not
+ * the program's. */
+static void leave_out_profiled(const struct ss_memory *memory, ss_memory_points *points)
+{
+    double bytes = 0, places = 0; /* of profiled steps so far */
+    for (size_t i = 0; i < memory->points.count; i++) {
+        struct ss_memory_point point = memory->points.data[i];
+        if (point.is_profiled) {
+            const struct ss_memory_point *last = &memory->points.data[i > 0 ? i - 1 : 0];
+            bytes += point.bytes - last->bytes;
+            places += point.place - last->place;
+            continue;
+        }
+        point.bytes -= bytes;
+        point.place -= places;
+        ss_vec_push(points, point);
+    }
+}
+
 void ss_memory_detect_growth(struct ss_memory *memory, size_t phases)
 {
     struct points points = {0};
-    size_t count = memory->points.count, first = count / 4, rest = count - first;
+    ss_memory_points own = {0};
+    leave_out_profiled(memory, &own);
+    size_t count = own.count, first = count / 4, rest = count - first;
     memory->growing_phase = phases;
     points.count = rest < MOST_POINTS ? rest : MOST_POINTS;
+    for (size_t i = 0; i < points.count; i++) {
+        points.data[i] = own.data[first + i * rest / points.count];
+    }
+    double steps = count > 0 ? own.data[count - 1].place - own.data[first].place : 0;
+    ss_vec_fini(&own);
     if (points.count < SS_LIMIT_GROWTH_FEWEST_STEPS) {
         return;
     }
-    for (size_t i = 0; i < points.count; i++) {
-        points.data[i] = memory->points.data[first + i * rest / points.count];
-    }
     memory->bytes_per_step = slope_of(&points, 0, points.count);
-    double steps = memory->points.data[count - 1].place - memory->points.data[first].place;
     double grown = memory->bytes_per_step * steps;
     memory->grows = grown >= SS_LIMIT_GROWTH_BYTES &&
                     grown >= ss_limit_factor(SS_LIMIT_GROWTH_PERCENT) * memory->last &&

@@ -57,11 +57,10 @@ static void init_step_columns(const struct ss_step_summary *summary, const struc
 
 const char *ss_step_kind_name(enum ss_step_kind kind)
 {
-    static const char *const kinds[] = {[SS_STEP_STEADY] = "steady",
-                                        [SS_STEP_WARM_UP] = "warm-up",
-                                        [SS_STEP_OUTLIER] = "outlier",
-                                        [SS_STEP_CUT] = "cut",
-                                        [SS_STEP_OUTSIDE] = "outside"};
+    static const char *const kinds[] = {
+        [SS_STEP_STEADY] = "steady",   [SS_STEP_WARM_UP] = "warm-up",
+        [SS_STEP_OUTLIER] = "outlier", [SS_STEP_PROFILED] = "profiled",
+        [SS_STEP_CUT] = "cut",         [SS_STEP_OUTSIDE] = "outside"};
     return kinds[kind];
 }
 

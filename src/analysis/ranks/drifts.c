@@ -15,7 +15,8 @@ struct series {
 
 bool ss_drift_counts(const struct ss_step *step)
 {
-    return step->kind != SS_STEP_CUT && step->kind != SS_STEP_WARM_UP;
+    return step->kind != SS_STEP_CUT && step->kind != SS_STEP_WARM_UP &&
+           step->kind != SS_STEP_PROFILED;
 }
 
 struct ss_strview ss_drift_stage_text(const struct ss_drift_row *row, const struct ss_model *model,

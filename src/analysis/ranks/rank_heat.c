@@ -15,7 +15,8 @@ static int compare_numbers(const void *left, const void *right)
 
 static bool is_whole(const struct ss_step *step)
 {
-    return step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
+    return step->kind != SS_STEP_CUT && step->kind != SS_STEP_PROFILED &&
+           step->kind != SS_STEP_OUTSIDE;
 }
 
 /* By process: its row, from 1; 0: it is not compared. */

@@ -326,14 +326,20 @@ static void add_not_counted(const struct ss_step_summary *training, const struct
              training->warm_up, out);
     add_kind(training, model, SS_STEP_OUTLIER, training->outliers == 1 ? "outlier" : "outliers",
              training->outliers, out);
+    add_kind(training, model, SS_STEP_PROFILED, "profiled", training->profiled, out);
     add_kind(training, model, SS_STEP_CUT, "not seen whole", training->cut, out);
     if (training->outside > 0) {
         ss_sentence_add(out, ss_sentence_is_empty(out) ? "not counted: " : ", ");
         ss_sentence_add_count(out, training->outside);
         ss_sentence_add(out, " outside the recorded windows");
     }
-    if (!ss_sentence_is_empty(out) && training->warm_up + training->outliers > 0 &&
-        training->steady > 0) {
+    if (training->profiler_ns > 0) {
+        ss_sentence_add(out, ss_sentence_is_empty(out) ? "not counted: " : ", ");
+        ss_sentence_add_duration(out, training->profiler_ns);
+        ss_sentence_add(out, " of the program's own profiler");
+    }
+    if (!ss_sentence_is_empty(out) &&
+        training->warm_up + training->outliers + training->profiled > 0 && training->steady > 0) {
         ss_sentence_add(out, "; ");
         ss_sentence_add_percent(out, percent_not_counted(training), 0);
         ss_sentence_add(out, " of all time");

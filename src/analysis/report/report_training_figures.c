@@ -305,6 +305,7 @@ void ss_report_put_training(const struct ss_report_parts *parts, struct ss_figur
     ss_figure_put_count(object, "steady", steps->steady);
     ss_figure_put_count(object, "warm_up", steps->warm_up);
     ss_figure_put_count(object, "outliers", steps->outliers);
+    ss_figure_put_count(object, "profiled", steps->profiled);
     ss_figure_put_count(object, "cut", steps->cut);
     ss_figure_put_count(object, "outside", steps->outside);
     ss_figure_put_count(object, "without_kernels", steps->lacking_kernels);
@@ -313,6 +314,7 @@ void ss_report_put_training(const struct ss_report_parts *parts, struct ss_figur
     ss_figure_put_count(object, "p50_ns", steps->p50_ns);
     ss_figure_put_count(object, "p95_ns", steps->p95_ns);
     ss_figure_put_count(object, "max_ns", steps->max_ns);
+    ss_figure_put_count(object, "profiler_ns", steps->profiler_ns);
     put_phases(steps, parts->selection->model, object);
     if (parts->is_diagnosed) {
         put_diagnosis(parts, object);

@@ -39,9 +39,9 @@ struct search {
 
 static enum phase_kind kind_of(const struct ss_model *model, const struct ss_step_phase *phase)
 {
-    static const char *const own_rules[] = {ss_phase_evaluation, ss_phase_checkpoint,
+    static const char *const own_rules[] = {ss_phase_evaluation,    ss_phase_checkpoint,
                                             ss_phase_communication, ss_phase_compile,
-                                            ss_phase_inference};
+                                            ss_phase_inference,     ss_phase_profiler};
     static const char *const computes[] = {ss_phase_forward, ss_phase_backward, ss_phase_optimizer};
     struct ss_strview name = ss_step_phase_text(model, phase);
     for (size_t i = 0; i < sizeof own_rules / sizeof *own_rules; i++) {

@@ -7,8 +7,10 @@
 #include "analysis/selection/program_facts.h"
 #include "analysis/selection/recorded_steps.h"
 #include "analysis/steps/ranges.h"
+#include "analysis/steps/step_parts.h"
 #include "analysis/steps/steps_unrecorded.h"
 #include "analysis/table/distribution.h"
+#include "analysis/table/rule_limits.h"
 #include "base/alloc.h"
 #include "base/search.h"
 #include "base/shared_names.h"
@@ -190,6 +192,7 @@ static void count_kinds(struct ss_step_summary *summary)
         summary->steady += steps[i].kind == SS_STEP_STEADY;
         summary->warm_up += steps[i].kind == SS_STEP_WARM_UP;
         summary->outliers += steps[i].kind == SS_STEP_OUTLIER;
+        summary->profiled += steps[i].kind == SS_STEP_PROFILED;
         summary->cut += steps[i].kind == SS_STEP_CUT;
         summary->outside += steps[i].kind == SS_STEP_OUTSIDE;
     }
@@ -211,7 +214,60 @@ static void classify_all(struct ss_step_summary *summary, const struct ss_model 
     }
     ss_free(scratch);
     ss_window_steps_mark(summary, model);
-    count_kinds(summary);
+}
+
+/* --- steps in which a profiler of the program worked ------------------------------------------ */
+
+static bool may_be_profiled(const struct ss_step *step)
+{
+    return step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
+}
+
+static bool is_profiled(const struct ss_step *step, uint64_t profiler_ns)
+{
+    double ns = (double)(step->end_ns - step->begin_ns);
+    return may_be_profiled(step) && profiler_ns > 0 &&
+           (double)profiler_ns >= ss_limit_factor(SS_LIMIT_PROFILED_PERCENT) * ns;
+}
+
+/* Where most steps are profiled, that is how the program runs: the phase is shown then. */
+static void mark_profiled(struct ss_step_summary *summary, const struct ss_model *model)
+{
+    size_t count = summary->phases.count, profiled = 0, whole = 0;
+    size_t phase =
+        ss_step_find_phase(summary, count - 1, ss_step_find_name(model, ss_phase_profiler));
+    if (phase == count - 1) {
+        return;
+    }
+    for (size_t i = 0; i < summary->steps.count; i++) {
+        const struct ss_step *step = &summary->steps.data[i];
+        profiled += is_profiled(step, summary->phase_ns[i * count + phase]);
+        whole += may_be_profiled(step);
+    }
+    for (size_t i = 0; i < summary->steps.count && 2 * profiled <= whole; i++) {
+        struct ss_step *step = &summary->steps.data[i];
+        bool is_one = is_profiled(step, summary->phase_ns[i * count + phase]);
+        step->kind = is_one ? SS_STEP_PROFILED : step->kind;
+    }
+}
+
+static uint64_t time_of_profilers(const struct ss_step_summary *summary,
+                                  const struct ss_selection *selection)
+{
+    uint32_t name = ss_step_find_name(selection->model, ss_phase_profiler);
+    const struct ss_range_run *run = NULL;
+    uint64_t ns = 0;
+    while (name != 0 && (run = ss_step_next_run(summary, selection, run)) != NULL) {
+        for (size_t i = run->first; i < run->end; i++) {
+            const struct ss_model_range *range = &selection->model->ranges.data[i];
+            bool is_profiler = ss_step_phase_name(selection->model, range) == name;
+            const struct ss_step *step = ss_step_at(
+                summary, selection->model->tracks.data[run->track].process, range->begin_ns);
+            bool counts = step != NULL && step->kind != SS_STEP_PROFILED;
+            ns += is_profiler && !counts ? range->end_ns - range->begin_ns : 0;
+        }
+    }
+    return ns;
 }
 
 /* --- steps by time --------------------------------------------------------------------------- */
@@ -297,6 +353,9 @@ void ss_step_summary_init(struct ss_step_summary *summary, const struct ss_selec
     find_recorded(summary, selection);
     classify_all(summary, selection->model);
     ss_step_phases_find(summary, selection);
+    mark_profiled(summary, selection->model);
+    count_kinds(summary);
+    summary->profiler_ns = time_of_profilers(summary, selection);
     sum_up(summary);
     ss_phase_lines_find(summary, selection);
 }

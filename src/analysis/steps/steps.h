@@ -5,11 +5,12 @@
  *
  * Steps that would distort the figures of the steady-state step are labelled and left out of them:
  * cut steps, whose begin or end was not recorded; warm-up, slow steps at a process's begin;
- * outliers, slow steps later on. A step is slow when it is more than five robust standard
- * deviations (1.4826 times the median deviation from the median, or 2 % of the median if that is
- * more) above the median of the whole steps of the process. Later slow steps that are more than
- * three and more than a tenth of the later steps are not outliers: they are how the program runs.
- * Pure.
+ * outliers, slow steps later on; profiled ones, in which a profiler of the program took
+ * SS_LIMIT_PROFILED_PERCENT or more, unless most steps are such ones. A step is slow when it is
+ * more than five robust standard deviations (1.4826 times the median deviation from the median, or
+ * 2 % of the median if that is more) above the median of the whole steps of the process. Later slow
+ * steps that are more than three and more than a tenth of the later steps are not outliers: they
+ * are how the program runs. Pure.
  */
 #ifndef SS_ANALYSIS_STEPS_STEPS_H
 #define SS_ANALYSIS_STEPS_STEPS_H
@@ -25,6 +26,7 @@ enum ss_step_kind {
     SS_STEP_STEADY,
     SS_STEP_WARM_UP,
     SS_STEP_OUTLIER,
+    SS_STEP_PROFILED, /* a profiler of the program worked in it */
     SS_STEP_CUT,
     SS_STEP_OUTSIDE /* outside the windows of a schedule */
 };
@@ -86,8 +88,9 @@ struct ss_step_summary {
     bool *trains;                  /* by process of the model: it has steps */
     struct ss_process_index index; /* which tables and facts share */
     struct ss_analysis *analysis;  /* more of that kind: analysis/steps/step_analysis.h */
-    size_t steady, warm_up, outliers, cut, outside;
+    size_t steady, warm_up, outliers, profiled, cut, outside;
     uint64_t total_ns, mean_ns, p50_ns, p95_ns, max_ns; /* of the steady-state steps */
+    uint64_t profiler_ns; /* the work of the program's own profilers, in no step that counts */
 };
 
 void ss_step_summary_init(struct ss_step_summary *summary, const struct ss_selection *selection,
@@ -128,7 +131,7 @@ enum ss_step_column {
     SS_STEP_PID,
     SS_STEP_PROCESS, /* its name */
     SS_STEP_NUMBER,
-    SS_STEP_KIND, /* "steady", "warm-up", "outlier", "cut", "outside" */
+    SS_STEP_KIND, /* "steady", "warm-up", "outlier", "profiled", "cut", "outside" */
     SS_STEP_BEGIN,
     SS_STEP_DURATION,
     SS_STEP_COLUMNS

@@ -64,7 +64,8 @@ static void find_step_means(struct ss_training_facts *facts)
         const struct ss_step *step = &facts->steps->steps.data[i];
         uint64_t ns = step->end_ns - step->begin_ns;
         bool is_first = i == 0 || step->process != step[-1].process;
-        if (step->kind != SS_STEP_CUT && ns < UINT64_MAX - sum_ns - later_ns) {
+        if (step->kind != SS_STEP_CUT && step->kind != SS_STEP_PROFILED &&
+            ns < UINT64_MAX - sum_ns - later_ns) {
             bool counts = step->kind == SS_STEP_WARM_UP || step->kind == SS_STEP_STEADY;
             sum_ns += counts ? ns : 0;
             early += counts;

@@ -92,7 +92,8 @@ static uint64_t count_late_steps(const struct ss_step_summary *steps)
     uint64_t count = 0;
     for (size_t i = 0; i < steps->steps.count; i++) {
         const struct ss_step *step = &steps->steps.data[i];
-        count += is_late(steps, step) && step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
+        count += is_late(steps, step) && step->kind != SS_STEP_CUT &&
+                 step->kind != SS_STEP_PROFILED && step->kind != SS_STEP_OUTSIDE;
     }
     return count;
 }

@@ -31,9 +31,9 @@ struct scan {
  * a phase with rules of its own. */
 static bool has_own_reads(const char *phase)
 {
-    static const char *const others[] = {ss_phase_data,          ss_phase_optimizer,
-                                         ss_phase_evaluation,    ss_phase_checkpoint,
-                                         ss_phase_communication, ss_phase_compile};
+    static const char *const others[] = {
+        ss_phase_data,          ss_phase_optimizer, ss_phase_evaluation, ss_phase_checkpoint,
+        ss_phase_communication, ss_phase_compile,   ss_phase_profiler};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(phase, others[i]) == 0) {
             return false;

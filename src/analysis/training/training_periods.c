@@ -82,8 +82,8 @@ static size_t first_of(const struct series *series, size_t every)
  * other processes compete for the cores, as workers do when an epoch begins. */
 static bool is_eligible(const struct ss_training_facts *facts, const struct ss_step_phase *phase)
 {
-    static const char *const others[] = {ss_phase_forward, ss_phase_backward, ss_phase_optimizer,
-                                         ss_phase_checkpoint, ss_phase_compile};
+    static const char *const others[] = {ss_phase_forward,    ss_phase_backward, ss_phase_optimizer,
+                                         ss_phase_checkpoint, ss_phase_compile,  ss_phase_profiler};
     struct ss_strview name = ss_step_phase_text(facts->model, phase);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (ss_strview_equal(name, ss_strview_of(others[i]))) {

@@ -7,7 +7,7 @@ from .guard import around_untraced, attempt, replace
 from .late import when_imported
 from .libstepscope import count_real, current_recording, define_counter, enter_phase, leave_phase
 from .phases import in_checkpoint, in_phase
-from .state import BACKWARD, OPTIMIZER, local
+from .state import BACKWARD, OPTIMIZER, PROFILER, local
 from .steps import is_boundary, mark_end_of_step
 
 # Methods that write checkpoints: these do more than torch.save.
@@ -68,3 +68,4 @@ def _begin_printing(args, kwargs):
 @when_imported("deepspeed.profiling.flops_profiler.profiler")
 def hook_flops_profiler(module):
     replace(module.FlopsProfiler, "print_model_profile", around_untraced(_begin_printing))
+    replace(module.FlopsProfiler, "print_model_profile", in_phase(PROFILER), is_second=True)

@@ -44,6 +44,11 @@ def hook_profiler():
     profiler.hook_profiler()
 
 
+def hook_program_profilers():
+    from . import program_profilers  # needs more of torch
+    program_profilers.hook_program_profilers()
+
+
 def hook_device_records():
     from . import device_records  # needs more of torch
     device_records.hook_device_records()
@@ -57,6 +62,7 @@ def install():
         attempt(one)
     watch_memory()
     gc.callbacks.append(on_collection)  # directly: this function of libstepscope never raises
+    attempt(hook_program_profilers)
     attempt(hook_device_records)
     attempt(hook_profiler)
 

@@ -13,6 +13,8 @@ _seen = 0         # size of sys.modules at the last scan; two threads may both s
 def when_imported(*names):
     """Decorator of a function that gets the module."""
     def decorate(install):
+        global _seen
+        _seen = 0
         _installers.update(dict.fromkeys(names, install))
         return install
     return decorate

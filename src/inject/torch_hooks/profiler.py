@@ -28,9 +28,8 @@ from .names import COUNTER_OPERATORS_RECORDED
 from .operators import is_switching_itt, why_unrecorded
 from .profile_events import Rows
 from .settings import settings
-from .state import TRAINING
+from .state import PROFILER, TRAINING
 
-_PROFILING = define_name("torch.profiler")
 _STARTING, _EXPORTING = map(define_name, ("torch.profiler start", "torch.profiler export"))
 _RECORDED = define_counter(COUNTER_OPERATORS_RECORDED, "")
 _MAGIC = b"SSTORCH1"
@@ -73,7 +72,7 @@ class _Working:
 
     def __enter__(self):
         self.profiler.is_working = True
-        self.before = enter_phase(_PROFILING)
+        self.before = enter_phase(PROFILER)
         self.pushed = push(TRAINING, self.range_name)
 
     def __exit__(self, kind, error, _):

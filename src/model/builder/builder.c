@@ -388,6 +388,7 @@ void ss_model_builder_end(struct ss_model_builder *builder)
         ss_load_derive_marked_steps(model, builder->on_tracks.first_range);
         ss_load_derive_steps(model, builder->on_tracks.first_range);
         ss_load_join_evaluations(model, builder->on_tracks.first_range);
+        ss_load_cut_profilers(model, builder->on_tracks.first_range);
     }
     ss_model_builder_end_lines(builder, &times);
     ss_model_builder_end_samples(builder);

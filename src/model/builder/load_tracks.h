@@ -104,6 +104,10 @@ void ss_load_derive_samples(struct ss_model *model, uint32_t input, size_t first
  * evaluations into evaluation, and also the waits for the first batch. */
 void ss_load_join_evaluations(struct ss_model *model, size_t first_range);
 
+/* Takes the work of the program's own profilers, among the phases from `first_range` on, out of the
+ * steps that it begins or ends. Work between two phases of a step stays in it. */
+void ss_load_cut_profilers(struct ss_model *model, size_t first_range);
+
 /* A sample whose ranges and step are known only at the end of the trace. */
 struct ss_pending_sample {
     uint64_t time_ns;

@@ -82,7 +82,7 @@ static bool is_first(const struct spans *spans, const struct span *span)
 
 /* --- phases ---------------------------------------------------------------------------------- */
 
-enum phase_kind { FORWARD, BACKWARD, OPTIMIZER, EVALUATION, INFERENCE, OTHER };
+enum phase_kind { FORWARD, BACKWARD, OPTIMIZER, EVALUATION, INFERENCE, PROFILER, OTHER };
 
 struct phase {
     uint32_t process;
@@ -104,9 +104,9 @@ static int compare_phases(const void *left, const void *right)
 
 static enum phase_kind kind_of(const struct ss_model *model, const struct ss_model_range *range)
 {
-    static const char *const names[OTHER] = {ss_phase_forward, ss_phase_backward,
+    static const char *const names[OTHER] = {ss_phase_forward,   ss_phase_backward,
                                              ss_phase_optimizer, ss_phase_evaluation,
-                                             ss_phase_inference};
+                                             ss_phase_inference, ss_phase_profiler};
     uint32_t name = model->paths.data[range->path].name;
     const char *text = ss_model_text(model, model->names.data[name].text);
     size_t kind = 0;
@@ -157,14 +157,19 @@ static bool is_in_pass(const struct phases *phases, uint32_t process, uint64_t t
            (after->kind == BACKWARD || after->kind == OPTIMIZER);
 }
 
-/* The evaluation or inference at that time, which the loader may have relabelled; NULL: none. */
-static const struct phase *evaluation_at(const struct phases *phases, uint32_t process,
-                                         uint64_t time_ns)
+/* The phase at that time; NULL: none. */
+static const struct phase *phase_at(const struct phases *phases, uint32_t process, uint64_t time_ns)
 {
     size_t next = phase_after(phases, process, time_ns);
     const struct phase *phase = next > 0 ? &phases->data[next - 1] : NULL;
     bool is_there = phase != NULL && phase->process == process && time_ns < phase->end_ns;
-    return is_there && (phase->kind == EVALUATION || phase->kind == INFERENCE) ? phase : NULL;
+    return is_there ? phase : NULL;
+}
+
+/* The loader may have relabelled evaluations and inferences. */
+static bool is_evaluation(const struct phase *phase)
+{
+    return phase != NULL && (phase->kind == EVALUATION || phase->kind == INFERENCE);
 }
 
 /* --- operators ------------------------------------------------------------------------------- */
@@ -322,13 +327,14 @@ void ss_find_sample_steps(const struct ss_model *model, size_t first_range,
         struct ss_model_total *total = &samples[i].total;
         uint32_t process = model->threads.data[total->thread].process;
         const struct span *span = span_at(&spans, process, samples[i].time_ns);
-        if (has_steps[process] && span == NULL) {
+        const struct phase *phase = phase_at(&phases, process, samples[i].time_ns);
+        bool is_of_profiler = phase != NULL && phase->kind == PROFILER;
+        if ((has_steps[process] && span == NULL) || is_of_profiler) {
             total->step = SS_SAMPLE_NO_STEP;
         } else if (total->step == SS_SAMPLE_FIRST_STEP && span != NULL && !is_first(&spans, span)) {
             total->step = SS_SAMPLE_LATER_STEP; /* the sampler did not know the end */
         }
-        const struct phase *evaluation = evaluation_at(&phases, process, samples[i].time_ns);
-        total->phase = evaluation != NULL ? evaluation->name : total->phase;
+        total->phase = is_evaluation(phase) ? phase->name : total->phase;
         total->in_pass = total->step != SS_SAMPLE_NO_STEP && total->phase == 0 &&
                          is_in_pass(&phases, process, samples[i].time_ns);
     }

@@ -297,7 +297,8 @@ static void end_steps(struct ss_annotation_tracks *tracks, uint64_t time_ns, boo
 /* Phases that also follow the last step: a loader that finds its end has a phase of data. */
 static bool is_work(const struct ss_annotation_tracks *tracks, uint32_t name)
 {
-    const char *const others[] = {ss_phase_data, ss_phase_evaluation, ss_phase_checkpoint};
+    const char *const others[] = {ss_phase_data, ss_phase_evaluation, ss_phase_checkpoint,
+                                  ss_phase_profiler};
     struct ss_strview text = ss_tracks_text(
         tracks, name < tracks->name_entries.count ? tracks->name_entries.data[name].text : 0);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {

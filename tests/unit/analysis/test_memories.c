@@ -279,6 +279,35 @@ static void test_growth_has_a_phase(void **state)
     end(&made);
 }
 
+/* torch.profiler keeps events from step 10 to 29; `own` is what the program keeps of each step. */
+static void grow_profiled(struct made *made, double own)
+{
+    begin(made, 60);
+    uint32_t records = add_track(made, SS_TRACK_COUNTER, made->process, NULL, "profiler records");
+    put(made, made->rss, begin_of(0) - 5, 1e8);
+    for (unsigned i = 0; i < 60; i++) {
+        unsigned profiled = i < 10 ? 0 : i < 30 ? i - 9 : 20;
+        double bytes = 1e8 + own * i + 4e7 * profiled;
+        put_step(made, made->rss, i, (double[]){bytes, bytes, bytes, bytes, bytes});
+    }
+    put(made, records, begin_of(10) + 5, 1);
+    put(made, records, begin_of(30) - 5, 0);
+    sum_up(made);
+}
+
+static void test_what_a_profiler_keeps_is_no_growth(void **state)
+{
+    (void)state;
+    struct made made;
+    grow_profiled(&made, 0);
+    assert_false(made.memories.rows.data[0].grows);
+    end(&made);
+    grow_profiled(&made, 3e6);
+    assert_true(made.memories.rows.data[0].grows);
+    assert_float_equal((float)made.memories.rows.data[0].bytes_per_step, 3e6F, 1);
+    end(&made);
+}
+
 static void test_the_line_through_steps(void **state)
 {
     (void)state;
@@ -396,6 +425,7 @@ int main(void)
         cmocka_unit_test(test_a_peak_from_before),
         cmocka_unit_test(test_a_device_whose_peak_is_reset),
         cmocka_unit_test(test_growth_has_a_phase),
+        cmocka_unit_test(test_what_a_profiler_keeps_is_no_growth),
         cmocka_unit_test(test_the_line_through_steps),
         cmocka_unit_test(test_what_is_no_number_of_bytes),
         cmocka_unit_test(test_no_steps),

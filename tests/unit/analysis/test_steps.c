@@ -487,6 +487,61 @@ static void test_a_recorded_warm_up_is_the_step(void **state)
     end(&made, &summary);
 }
 
+/* Ten steps of 100 ms; in those of `profiled`, bits, a profiler works for 40 ms between phases. */
+static void make_profiled(struct made *made, unsigned profiled)
+{
+    begin(made);
+    for (unsigned i = 0; i < 10; i++) {
+        uint64_t at = (1000 + i * 100) * MS;
+        add_phase(made, "forward", at, at + 30 * MS);
+        if ((profiled & 1U << i) != 0) {
+            add_phase(made, "profiler", at + 30 * MS, at + 70 * MS);
+        }
+        add_phase(made, "backward", at + 80 * MS, at + 100 * MS);
+        add_step(made, i, at, at + 100 * MS, 0);
+    }
+}
+
+static void test_steps_with_a_profilers_work_do_not_count(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    make_profiled(&made, 1U << 4 | 1U << 7);
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.steady, 8);
+    assert_int_equal(summary.profiled, 2);
+    assert_int_equal(summary.steps.data[4].kind, SS_STEP_PROFILED);
+    assert_int_equal(summary.profiler_ns, 80 * MS);
+    end(&made, &summary);
+}
+
+static void test_a_profiler_in_most_steps_is_how_the_program_runs(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    make_profiled(&made, 0x3fe);
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.profiled, 0);
+    assert_int_equal(summary.steady, 10);
+    assert_int_equal(summary.profiler_ns, 0); /* it is in the phases */
+    end(&made, &summary);
+}
+
+static void test_the_time_of_a_profiler_between_steps(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    make_profiled(&made, 0);
+    add_phase(&made, "profiler", 2000 * MS, 2300 * MS);
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.steady, 10);
+    assert_int_equal(summary.profiler_ns, 300 * MS);
+    end(&made, &summary);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -507,6 +562,9 @@ int main(void)
         cmocka_unit_test(test_steps_that_a_capture_has_in_part),
         cmocka_unit_test(test_a_recorded_outlier_is_the_step),
         cmocka_unit_test(test_a_recorded_warm_up_is_the_step),
+        cmocka_unit_test(test_steps_with_a_profilers_work_do_not_count),
+        cmocka_unit_test(test_a_profiler_in_most_steps_is_how_the_program_runs),
+        cmocka_unit_test(test_the_time_of_a_profiler_between_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
