@@ -201,6 +201,28 @@ def check_rooms(files):
                 yield f"{path}: {room} must not know {other} ({target})"
 
 
+def room_sizes(files):
+    """{"src/layer/room": number of C files and headers}, of layers that have rooms and others."""
+    sizes = {}
+    for path in files:
+        if path.startswith("src/") and path.endswith((".c", ".h")):
+            folder = path.rpartition("/")[0]
+            sizes[folder] = sizes.get(folder, 0) + 1
+    return sizes
+
+
+# A binary search that is written out, with whatever names.
+SEARCH = re.compile(r"\b(\w+) = (\w+) \+ \(\w+ - \2\) / 2;(?=.{0,400}?\b\2 = (?:\w+ \? )?\1 \+ 1)", re.S)
+
+
+def check_searches(files):
+    for path, text in files.items():
+        if path.endswith(".c") and path.startswith("src/"):
+            code = code_only(text)
+            for found in SEARCH.finditer(code):
+                yield f"{path}:{code.count(chr(10), 0, found.start()) + 1}: ss_search (base/search.h) finds it"
+
+
 def circles(graph):
     """The strongly connected parts of more than one node: [[node]]."""
     numbers, lowest, stack, found = {}, {}, [], []
@@ -340,6 +362,8 @@ def figures(files):
     lengths = sorted(last - first + 1 for path, text in sources.items() if path.endswith(".c")
                      for _, first, last in functions(text))
     long = sum(length > MOST_LINES_OF_A_FUNCTION for length in lengths)
+    rooms = room_sizes(files)
+    crowded = sorted((count, room) for room, count in rooms.items() if count > MOST_FILES_OF_A_ROOM)
     return [f"{len(sources)} files, {sum(count for count, _ in lines)} lines of C; the longest file "
             f"has {lines[-1][0]} ({lines[-1][1]}), the median {lines[len(lines) // 2][0]}",
             f"{len(lengths)} functions; nine in ten have at most "
@@ -347,7 +371,11 @@ def figures(files):
             f"include cycles: {len(circles(arrows(sources)))} of files, "
             f"{len(list(check_folder_cycles(sources)))} of folders; "
             f"{percent_in_class_cycles(sources):.1f} % of files in cycles of headers with sources "
-            f"of different classes"]
+            f"of different classes",
+            f"{sum(text.count(chr(10)) for text in files.values())} lines with headers and tables; "
+            f"{len(list(check_searches(files)))} binary searches by hand",
+            f"{len(rooms)} folders; of more than {MOST_FILES_OF_A_ROOM} files: "
+            + (", ".join(f"{room} {count}" for count, room in crowded) or "none")]
 
 
 CALL = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")

@@ -83,6 +83,9 @@ class House(unittest.TestCase):
     def test_files_are_short(self):
         self.none(rules.check_file_sizes(SOURCES))
 
+    def test_searches_are_not_written_by_hand(self):
+        self.none(rules.check_searches(SOURCES))
+
     def test_long_functions_say_why(self):
         self.none(rules.check_long_functions(SOURCES))
 

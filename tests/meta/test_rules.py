@@ -136,6 +136,20 @@ class Rules(unittest.TestCase):
                      'define_domain("torch.data")\n'):
             self.assertEqual(1, len(complaints(hook, text)), text)
 
+    def test_searches(self):
+        middle = "size_t at = from + (to - from) / 2;\n"
+        for bad in ("if (rows[at] < key) {\n from = at + 1;\n} else {\n to = at;\n}\n",
+                    "if (rows[at] > key) {\n to = at;\n} else {\n from = at + 1;\n}\n",
+                    "from = is_before ? at + 1 : from;\nto = is_before ? to : at;\n"):
+            self.assertEqual(["src/view/a.c:1: ss_search (base/search.h) finds it"],
+                             self.complaints(rules.check_searches, {"src/view/a.c": middle + bad}))
+        mean = "return from + (to - from) / 2;\n" + middle + "return rows[at];\n"
+        self.assertEqual([], self.complaints(rules.check_searches, {"src/view/a.c": mean}))
+
+    def test_figures_name_crowded_rooms(self):
+        files = {f"src/view/a/x{i}.c": "int x;\n" for i in range(rules.MOST_FILES_OF_A_ROOM + 1)}
+        self.assertIn("src/view/a 41", rules.figures(files | {"src/view/b/y.c": "int f(void)\n{\n}\n"})[-1])
+
     def test_rooms(self):
         first, second = rules.ROOMS["analysis"][:2]
         good = {f"src/analysis/{second}/b.c": f'#include "analysis/{first}/a.h"\n', f"src/analysis/{first}/a.h": "",

@@ -190,7 +190,7 @@ static void free_part(void *part)
 const struct ss_device_summary *ss_steps_devices(const struct ss_selection *selection,
                                                  const struct ss_step_summary *training)
 {
-    static const struct ss_analysis_part devices = {build, free_part};
+    static const struct ss_analysis_part devices = {"device steps", build, free_part};
     return ss_step_analysis_get(selection, training, &devices);
 }
 

@@ -287,8 +287,9 @@ static void free_works(void *part)
     ss_free(works);
 }
 
-static const struct ss_analysis_part requested_works = {build_requested, free_works};
-static const struct ss_analysis_part all_works = {build_all, free_works};
+static const struct ss_analysis_part requested_works = {"device operations", build_requested,
+                                                        free_works};
+static const struct ss_analysis_part all_works = {"all device operations", build_all, free_works};
 
 const struct ss_device_works *ss_selection_works(const struct ss_selection *selection)
 {

@@ -206,6 +206,6 @@ static void free_part(void *part)
 
 const struct ss_blame *ss_selection_blame(const struct ss_selection *selection)
 {
-    static const struct ss_analysis_part blame = {build, free_part};
+    static const struct ss_analysis_part blame = {"waits of ranks", build, free_part};
     return ss_analysis_get(selection->analysis, &blame, selection);
 }

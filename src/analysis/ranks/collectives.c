@@ -295,6 +295,6 @@ static void free_part(void *part)
 
 const struct ss_collectives *ss_selection_collectives(const struct ss_selection *selection)
 {
-    static const struct ss_analysis_part collectives = {build, free_part};
+    static const struct ss_analysis_part collectives = {"collectives", build, free_part};
     return ss_analysis_get(selection->analysis, &collectives, selection);
 }

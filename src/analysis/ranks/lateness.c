@@ -499,6 +499,6 @@ static void *build(const void *of)
 const struct ss_lateness *ss_steps_lateness(const struct ss_selection *selection,
                                             const struct ss_step_summary *training)
 {
-    static const struct ss_analysis_part lateness = {build, ss_free};
+    static const struct ss_analysis_part lateness = {"late rank", build, ss_free};
     return ss_step_analysis_get(selection, training, &lateness);
 }

@@ -340,6 +340,6 @@ static void free_part(void *part)
 const struct ss_rank_profiles *ss_steps_ranks(const struct ss_selection *selection,
                                               const struct ss_step_summary *training)
 {
-    static const struct ss_analysis_part ranks = {build, free_part};
+    static const struct ss_analysis_part ranks = {"profiles of ranks", build, free_part};
     return ss_step_analysis_get(selection, training, &ranks);
 }

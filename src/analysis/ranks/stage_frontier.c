@@ -424,7 +424,7 @@ static void free_part(void *part)
 const struct ss_stage_frontier *ss_steps_frontier(const struct ss_selection *selection,
                                                   const struct ss_step_summary *training)
 {
-    static const struct ss_analysis_part frontier = {build, free_part};
+    static const struct ss_analysis_part frontier = {"stages of ranks", build, free_part};
     return ss_step_analysis_get(selection, training, &frontier);
 }
 

@@ -11,7 +11,7 @@ struct key {
 
 struct summing {
     struct ss_roofline *roofline;
-    struct ss_roofline_building *building;
+    const struct ss_roofline_building *building;
     unsigned grouping;
     struct ss_vec_of(uint32_t) row_of_key; /* by id of a key: index plus one */
     struct ss_vec_of(uint32_t) charged;    /* names of modules that a share was added to */
@@ -158,16 +158,14 @@ static void set_work(struct ss_roofline_share *share, const struct ss_roofline_c
 
 /* What was measured takes the place of what is estimated. The units for matrix products have
  * counters of their own: without these, the FLOPs of a kernel that multiplies are not all. */
-static void set_measured(struct ss_roofline_share *share, struct ss_roofline_building *building,
-                         uint32_t name)
+static void set_measured(struct ss_roofline_share *share,
+                         const struct ss_roofline_building *building, uint32_t name)
 {
     const struct ss_kernel_counter *counter = ss_kernel_counter_of(&building->counters, name);
     if (counter == NULL) {
         return;
     }
-    struct ss_strview text =
-        ss_intern_get(&building->model->strings, building->model->names.data[name].text);
-    struct ss_kernel_kind kind = ss_kernel_kind_of(text);
+    struct ss_kernel_kind kind = building->kernels[name].kind;
     bool is_product = kind.family == SS_KERNEL_MATMUL || kind.family == SS_KERNEL_CONVOLUTION ||
                       kind.family == SS_KERNEL_ATTENTION;
     bool has_bytes = counter->byte_launches > 0;
@@ -175,7 +173,7 @@ static void set_measured(struct ss_roofline_share *share, struct ss_roofline_bui
         counter->flop_launches > 0 && (!is_product || kind.is_float32 || counter->has_matrix_flops);
     if (share->source == SS_ROOFLINE_UNKNOWN) {
         share->is_matrix = is_product;
-        share->type = ss_kernel_datatype(text);
+        share->type = building->kernels[name].type;
     }
     share->source = has_flops && has_bytes ? SS_ROOFLINE_MEASURED
                     : has_flops            ? SS_ROOFLINE_MEASURED_FLOPS
@@ -187,8 +185,8 @@ static void set_measured(struct ss_roofline_share *share, struct ss_roofline_bui
     share->has_bytes = share->has_bytes || has_bytes;
 }
 
-bool ss_roofline_share_find(struct ss_roofline_building *building, size_t index, bool are_together,
-                            struct ss_roofline_share *share)
+bool ss_roofline_share_find(const struct ss_roofline_building *building, size_t index,
+                            bool are_together, struct ss_roofline_share *share)
 {
     const struct ss_device_work *work = &building->works->works.data[index];
     uint32_t owner = building->owners[index];
@@ -211,7 +209,7 @@ bool ss_roofline_share_find(struct ss_roofline_building *building, size_t index,
 
 static void add_kernel(struct summing *summing, size_t index)
 {
-    struct ss_roofline_building *building = summing->building;
+    const struct ss_roofline_building *building = summing->building;
     const struct ss_device_work *work = &building->works->works.data[index];
     uint32_t owner = building->owners[index];
     bool are_together =
@@ -249,7 +247,7 @@ static uint64_t *own_times(const struct ss_roofline_building *building)
 
 static void add_host_calls(struct summing *summing)
 {
-    struct ss_roofline_building *building = summing->building;
+    const struct ss_roofline_building *building = summing->building;
     uint64_t *own_ns = own_times(building);
     for (uint32_t i = 0; i < building->model->ranges.count; i++) {
         const struct ss_operator_work *work = ss_operator_call_work(&building->calls, i);
@@ -287,18 +285,16 @@ static void sum_rows(struct summing *summing)
 void ss_roofline_init(struct ss_roofline *roofline, const struct ss_selection *selection,
                       const struct ss_step_summary *training, unsigned grouping)
 {
-    struct ss_roofline_building building;
+    const struct ss_roofline_building *building = ss_selection_roofline(selection);
     *roofline = (struct ss_roofline){.model = selection->model};
     ss_intern_init(&roofline->names);
-    ss_roofline_building_init(&building, selection);
-    struct summing summing = {.roofline = roofline, .building = &building, .grouping = grouping};
-    roofline->has_shapes = building.calls.has_shapes;
-    roofline->has_counters = building.counters.counters.count > 0;
+    struct summing summing = {.roofline = roofline, .building = building, .grouping = grouping};
+    roofline->has_shapes = building->calls.has_shapes;
+    roofline->has_counters = building->counters.counters.count > 0;
     sum_rows(&summing);
-    ss_roofline_steps_find(&roofline->steps, &building, training);
+    ss_roofline_steps_find(&roofline->steps, building, training);
     ss_vec_fini(&summing.row_of_key);
     ss_vec_fini(&summing.charged);
-    ss_roofline_building_fini(&building);
 }
 
 void ss_roofline_fini(struct ss_roofline *roofline)
@@ -310,8 +306,5 @@ void ss_roofline_fini(struct ss_roofline *roofline)
 void ss_roofline_find_steps(struct ss_roofline_steps *steps, const struct ss_selection *selection,
                             const struct ss_step_summary *training)
 {
-    struct ss_roofline_building building;
-    ss_roofline_building_init(&building, selection);
-    ss_roofline_steps_find(steps, &building, training);
-    ss_roofline_building_fini(&building);
+    ss_roofline_steps_find(steps, ss_selection_roofline(selection), training);
 }

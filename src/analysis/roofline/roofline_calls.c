@@ -9,16 +9,12 @@ static struct ss_strview name_text(const struct ss_model *model, uint32_t name)
     return ss_intern_get(&model->strings, model->names.data[name].text);
 }
 
-enum ss_kernel_family ss_roofline_family(struct ss_roofline_building *building, uint32_t name)
+enum ss_kernel_family ss_roofline_family(const struct ss_roofline_building *building, uint32_t name)
 {
-    uint8_t *family = &building->families[name];
-    if (*family == 0) {
-        *family = (uint8_t)(1 + ss_kernel_kind_of(name_text(building->model, name)).family);
-    }
-    return (enum ss_kernel_family)(*family - 1);
+    return building->kernels[name].kind.family;
 }
 
-enum ss_roofline_role ss_roofline_role(struct ss_roofline_building *building,
+enum ss_roofline_role ss_roofline_role(const struct ss_roofline_building *building,
                                        const struct ss_operator_work *work, uint32_t name)
 {
     if (!work->is_product) {
@@ -53,6 +49,20 @@ bool ss_roofline_counts(const struct ss_roofline_building *building,
                         const struct ss_device_work *work)
 {
     return computes(work) && (!building->has_timed || is_timed(building->model, work));
+}
+
+static void find_kernels(struct ss_roofline_building *building)
+{
+    const struct ss_device_works *works = building->works;
+    building->kernels = ss_alloc_zero(building->model->names.count + 1, sizeof *building->kernels);
+    for (size_t i = 0; i < works->works.count; i++) {
+        struct ss_roofline_kernel *kernel = &building->kernels[works->works.data[i].name];
+        if (!kernel->is_known) {
+            struct ss_strview text = name_text(building->model, works->works.data[i].name);
+            *kernel = (struct ss_roofline_kernel){true, ss_kernel_kind_of(text),
+                                                  ss_kernel_datatype(text)};
+        }
+    }
 }
 
 static void find_timed(struct ss_roofline_building *building)
@@ -127,13 +137,14 @@ static void add_kernel(struct ss_roofline_building *building, const struct ss_de
 {
     struct ss_roofline_call *call = call_of(building, range);
     enum ss_roofline_role role = ss_roofline_role(building, call->work, work->name);
+    const struct ss_roofline_kernel *kernel = &building->kernels[work->name];
     struct ss_strview name = name_text(building->model, work->name);
     if (call->kernels[role] == 0 && role >= call->role) {
         call->role = role;
         call->type = call->work->is_product ? ss_kernel_refine_datatype(call->work->type, name)
                      : call->work->type != SS_DATATYPE_UNKNOWN ? call->work->type
-                                                               : ss_kernel_datatype(name);
-        call->untyped_bytes = ss_datatype_bytes(ss_kernel_datatype(name));
+                                                               : kernel->type;
+        call->untyped_bytes = ss_datatype_bytes(kernel->type);
     }
     call->kernels[role]++;
     call->ns[role] += work->end_ns - work->begin_ns;
@@ -165,10 +176,11 @@ static void find_peaks(struct ss_roofline_building *building)
     }
 }
 
-void ss_roofline_building_init(struct ss_roofline_building *building,
-                               const struct ss_selection *selection)
+static void *build(const void *of)
 {
+    const struct ss_selection *selection = of;
     const struct ss_model *model = selection->model;
+    struct ss_roofline_building *building = ss_alloc_zero(1, sizeof *building);
     *building = (struct ss_roofline_building){.selection = selection, .model = model};
     building->finder = ss_selection_finder(selection);
     ss_sequences_init(&building->sequences, selection, building->finder);
@@ -178,15 +190,17 @@ void ss_roofline_building_init(struct ss_roofline_building *building,
     building->known_of = ss_alloc_zero(model->ranges.count + 1, sizeof *building->known_of);
     building->owners = ss_alloc_zero(works, sizeof *building->owners);
     building->gaps = ss_alloc_zero(works, sizeof *building->gaps);
-    building->families = ss_alloc_zero(model->names.count + 1, sizeof *building->families);
     ss_kernel_counters_init(&building->counters, selection);
+    find_kernels(building);
     find_timed(building);
     find_peaks(building);
     find_calls(building);
+    return building;
 }
 
-void ss_roofline_building_fini(struct ss_roofline_building *building)
+static void free_part(void *part)
 {
+    struct ss_roofline_building *building = part;
     ss_sequences_fini(&building->sequences);
     ss_operator_calls_fini(&building->calls);
     ss_kernel_counters_fini(&building->counters);
@@ -194,6 +208,13 @@ void ss_roofline_building_fini(struct ss_roofline_building *building)
     ss_free(building->known_of);
     ss_free(building->owners);
     ss_free(building->gaps);
-    ss_free(building->families);
+    ss_free(building->kernels);
     ss_free(building->peaks);
+    ss_free(building);
+}
+
+const struct ss_roofline_building *ss_selection_roofline(const struct ss_selection *selection)
+{
+    static const struct ss_analysis_part roofline = {"roofline", build, free_part};
+    return ss_analysis_get(selection->analysis, &roofline, selection);
 }

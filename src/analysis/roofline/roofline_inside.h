@@ -19,6 +19,14 @@ struct ss_roofline_call {
     unsigned untyped_bytes; /* of an element whose type is not recorded; 0: unknown */
 };
 
+/* What the name of a kernel says. */
+struct ss_roofline_kernel {
+    bool is_known;
+    struct ss_kernel_kind kind;
+    enum ss_datatype type;
+};
+
+/* Which call each kernel belongs to, and what it does there: a part of the analysis. */
 struct ss_roofline_building {
     const struct ss_selection *selection;
     const struct ss_model *model;
@@ -32,7 +40,7 @@ struct ss_roofline_building {
     uint32_t *known_of;                              /* by range: index into `known`, plus one */
     uint32_t *owners; /* by work: the operator's range plus one; with an estimate or not; 0: none */
     uint8_t *gaps;    /* by work: enum ss_roofline_gap, where its owner is not a known call */
-    uint8_t *families; /* by name: enum ss_kernel_family plus one; 0: not asked yet */
+    struct ss_roofline_kernel *kernels;   /* by name; known of all works */
     const struct ss_device_peaks **peaks; /* by device; NULL: unknown */
 };
 
@@ -48,13 +56,13 @@ struct ss_roofline_share {
     double flops, bytes;
 };
 
-void ss_roofline_building_init(struct ss_roofline_building *building,
-                               const struct ss_selection *selection);
-void ss_roofline_building_fini(struct ss_roofline_building *building);
-/* The family of a kernel, by its name. */
-enum ss_kernel_family ss_roofline_family(struct ss_roofline_building *building, uint32_t name);
+/* Built once for each selection. */
+const struct ss_roofline_building *ss_selection_roofline(const struct ss_selection *selection);
+/* The family of a work, by its name. */
+enum ss_kernel_family ss_roofline_family(const struct ss_roofline_building *building,
+                                         uint32_t name);
 /* The role of a kernel in a call with this work. */
-enum ss_roofline_role ss_roofline_role(struct ss_roofline_building *building,
+enum ss_roofline_role ss_roofline_role(const struct ss_roofline_building *building,
                                        const struct ss_operator_work *work, uint32_t name);
 /* Whether a work is a kernel that computes, and not a mere measurement of one. */
 bool ss_roofline_counts(const struct ss_roofline_building *building,
@@ -62,10 +70,11 @@ bool ss_roofline_counts(const struct ss_roofline_building *building,
 
 /* Of a kernel, by its index in `works`; `are_together`: of all kernels of its call, not only those
  * that do the work. False: neither it nor its call is known. */
-bool ss_roofline_share_find(struct ss_roofline_building *building, size_t index, bool are_together,
-                            struct ss_roofline_share *share);
+bool ss_roofline_share_find(const struct ss_roofline_building *building, size_t index,
+                            bool are_together, struct ss_roofline_share *share);
 
-void ss_roofline_steps_find(struct ss_roofline_steps *steps, struct ss_roofline_building *building,
+void ss_roofline_steps_find(struct ss_roofline_steps *steps,
+                            const struct ss_roofline_building *building,
                             const struct ss_step_summary *training);
 
 #endif

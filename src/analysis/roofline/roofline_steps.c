@@ -109,7 +109,7 @@ static void add_peaks(struct ss_roofline_steps *steps, const struct ss_roofline_
 }
 
 /* Kernels that multiply but have no estimate: what they compute is not in the FLOPs of a step. */
-static double unknown_percent(struct ss_roofline_building *building)
+static double unknown_percent(const struct ss_roofline_building *building)
 {
     double all_ns = 0, unknown_ns = 0;
     for (size_t i = 0; i < building->works->works.count; i++) {
@@ -127,7 +127,8 @@ static double unknown_percent(struct ss_roofline_building *building)
     return all_ns > 0 ? 100 * unknown_ns / all_ns : 0;
 }
 
-void ss_roofline_steps_find(struct ss_roofline_steps *steps, struct ss_roofline_building *building,
+void ss_roofline_steps_find(struct ss_roofline_steps *steps,
+                            const struct ss_roofline_building *building,
                             const struct ss_step_summary *training)
 {
     *steps = (struct ss_roofline_steps){0};

@@ -78,7 +78,7 @@ static struct row *row_of(struct building *building, const struct ss_step *step,
     return &building->rows.data[id - 1];
 }
 
-static void add_kernel(struct building *building, struct ss_roofline_building *roofline,
+static void add_kernel(struct building *building, const struct ss_roofline_building *roofline,
                        size_t index)
 {
     const struct ss_device_work *work = &roofline->works->works.data[index];
@@ -382,7 +382,7 @@ void ss_step_roofline_table(const struct ss_selection *selection,
                             struct ss_table *table)
 {
     struct building building = {.model = selection->model, .training = training};
-    struct ss_roofline_building roofline;
+    const struct ss_roofline_building *roofline = ss_selection_roofline(selection);
     *table = (struct ss_table){.name = "step-roofline",
                                .title = "Roofline of steps",
                                .empty_text = "no step with kernels whose FLOPs or bytes are known: "
@@ -392,11 +392,9 @@ void ss_step_roofline_table(const struct ss_selection *selection,
                                .columns = columns,
                                .column_count = SS_STEP_ROOFLINE_COLUMNS};
     ss_intern_init(&building.keys);
-    ss_roofline_building_init(&roofline, selection);
-    for (size_t i = 0; i < roofline.works->works.count && training->steps.count > 0; i++) {
-        add_kernel(&building, &roofline, i);
+    for (size_t i = 0; i < roofline->works->works.count && training->steps.count > 0; i++) {
+        add_kernel(&building, roofline, i);
     }
-    ss_roofline_building_fini(&roofline);
     drop_unknown(&building);
     add_all_counted(&building, selection);
     fill(&building, max_rows, table);

@@ -4,6 +4,8 @@
  * to their launches. A part is built when it is first asked for, once for each selection or once
  * for each summary of steps (analysis/steps/step_analysis.h), and is freed with it. Building one
  * part may ask for others. Any thread; a second thread waits until the part is built.
+ *
+ * What each part cost is logged (STEPSCOPE_LOG=analysis:debug).
  */
 #ifndef SS_ANALYSIS_SELECTION_ANALYSIS_H
 #define SS_ANALYSIS_SELECTION_ANALYSIS_H
@@ -11,6 +13,7 @@
 /* A kind of part; its address identifies it. `of` is a struct ss_selection, or a struct
  * ss_step_analysis. */
 struct ss_analysis_part {
+    const char *name; /* "device works" */
     void *(*build)(const void *of);
     void (*free)(void *part);
 };

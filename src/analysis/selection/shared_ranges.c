@@ -33,12 +33,12 @@ static void free_runs(void *part)
 
 const struct ss_range_finder *ss_selection_finder(const struct ss_selection *selection)
 {
-    static const struct ss_analysis_part finder = {build_finder, free_finder};
+    static const struct ss_analysis_part finder = {"range finder", build_finder, free_finder};
     return ss_analysis_get(selection->analysis, &finder, selection);
 }
 
 const struct ss_range_runs *ss_selection_runs(const struct ss_selection *selection)
 {
-    static const struct ss_analysis_part runs = {build_runs, free_runs};
+    static const struct ss_analysis_part runs = {"runs of ranges", build_runs, free_runs};
     return ss_analysis_get(selection->analysis, &runs, selection);
 }

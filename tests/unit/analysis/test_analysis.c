@@ -8,8 +8,12 @@
 /* cmocka wants the four above first */
 #include <cmocka.h>
 #include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "analysis/selection/analysis.h"
+#include "base/log.h"
 
 enum { THREADS = 8 };
 
@@ -29,7 +33,7 @@ static void free_first(void *part)
     assert_int_equal(++freed, 2);
 }
 
-static const struct ss_analysis_part first = {build_first, free_first};
+static const struct ss_analysis_part first = {"first", build_first, free_first};
 
 static void *build_second(const void *of)
 {
@@ -44,7 +48,7 @@ static void free_second(void *part)
     assert_int_equal(++freed, 1);
 }
 
-static const struct ss_analysis_part second = {build_second, free_second};
+static const struct ss_analysis_part second = {"second", build_second, free_second};
 
 static void *ask(void *unused)
 {
@@ -72,9 +76,35 @@ static void test_parts_are_built_once_and_freed_in_turn(void **state)
     ss_analysis_free(NULL);
 }
 
+static void test_the_cost_of_each_part_is_logged(void **state)
+{
+    char text[512] = "";
+    int log = memfd_create("log", 0), before = dup(STDERR_FILENO);
+    (void)state;
+    freed = 0;
+    analysis = ss_analysis_new();
+    ss_log_set_level(SS_DEBUG);
+    assert_true(log >= 0 && dup2(log, STDERR_FILENO) == STDERR_FILENO);
+    ss_analysis_get(analysis, &second, &selection);
+    ss_analysis_get(analysis, &second, &selection); /* built once, logged once */
+    dup2(before, STDERR_FILENO);
+    ss_log_set_level(SS_WARN);
+    assert_true(pread(log, text, sizeof text - 1, 0) > 0);
+    const char *of_first = strstr(text, "analysis: first: "), *of_second;
+    assert_non_null(of_first); /* what a part asks for is complete before it */
+    of_second = strstr(of_first, "analysis: second: ");
+    assert_non_null(of_second);
+    assert_null(strstr(of_second + 1, "analysis: "));
+    close(log);
+    close(before);
+    ss_analysis_free(analysis);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts_are_built_once_and_freed_in_turn)};
+        cmocka_unit_test(test_parts_are_built_once_and_freed_in_turn),
+        cmocka_unit_test(test_the_cost_of_each_part_is_logged),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
