@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/tables/overview.h"
 
+#include <limits.h>
+
 #include "analysis/devices/device_overview.h"
 #include "analysis/devices/device_tables.h"
 #include "analysis/memory/allocations.h"
@@ -197,48 +199,77 @@ const struct ss_table_kind ss_overview_of_ranges = {.needs = SS_NEEDS_TRACKS | S
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-/* Adds the table of a kind with its own defaults; nothing where it has no rows. */
-static size_t add_kind(const struct ss_table_input *input, const char *id, struct ss_table *tables)
+/* The tables of a page so far. */
+struct page {
+    const struct ss_table_input *input;
+    struct ss_table *tables; /* SS_TABLES_MOST */
+    size_t count;
+};
+
+static void put_table(struct page *page, struct ss_table *table)
 {
-    const struct ss_table_kind *kind = ss_table_kind_find(id, NULL);
-    struct ss_table_options options = *input->options;
-    struct ss_table_input own = *input;
+    if (table->row_count > 0 && page->count < SS_TABLES_MOST) {
+        page->tables[page->count++] = *table;
+    } else {
+        ss_table_fini(table);
+    }
+}
+
+/* Adds the tables of a kind with its own defaults. */
+static void add_kind(struct page *page, const struct ss_table_kind *kind)
+{
+    struct ss_table built[SS_TABLES_MOST] = {0};
+    struct ss_table_options options = *page->input->options;
+    struct ss_table_input own = *page->input;
     options.sort = kind->sort;
     own.options = &options;
-    size_t built = kind->build(&own, tables), count = 0;
-    for (size_t i = 0; i < built; i++) {
-        tables[count] = tables[i];
-        count = add_if_any(count, tables);
+    size_t count = kind->build(&own, built);
+    for (size_t i = 0; i < count; i++) {
+        put_table(page, &built[i]);
     }
-    return count;
 }
 
-static size_t add_kinds(const struct ss_table_input *input, const char *const *ids,
-                        struct ss_table *tables)
+/* Those without a place come last. */
+static unsigned place_of(const struct ss_table_kind *kind)
 {
-    size_t count = 0;
-    for (; *ids != NULL; ids++) {
-        count += add_kind(input, *ids, &tables[count]);
-    }
-    return count;
+    return kind->page.place != 0 ? kind->page.place : UINT_MAX;
 }
 
-/* Tables of samples come last: the footer of a report speaks of them. */
+/* Adds the kinds of a section by their places, and of one place in the order of their rows. */
+static void add_section(struct page *page, enum ss_page_section section)
+{
+    const struct ss_table_kind *last = NULL;
+    for (;;) {
+        const struct ss_table_kind *next = NULL;
+        for (const struct ss_table_kind *kind = ss_table_kinds; kind->id != NULL; kind++) {
+            bool is_after = last == NULL || place_of(kind) > place_of(last) ||
+                            (place_of(kind) == place_of(last) && kind > last);
+            if (kind->page.section == section && is_after &&
+                (next == NULL || place_of(kind) < place_of(next))) {
+                next = kind;
+            }
+        }
+        if (next == NULL) {
+            return;
+        }
+        add_kind(page, next);
+        last = next;
+    }
+}
+
+/* Which tables stand where: `page` of the rows of tables.c. */
 static size_t build_of_page(const struct ss_table_input *input, struct ss_table *tables)
 {
-    static const char *const of_steps[] = {"phase", "device-step", NULL};
-    static const char *const of_tracks[] = {
-        "roofline", "step-roofline", "speed-of-light", "occupancy", "kernel-line", "memcpy",
-        "memset",   "api",           "wait",           "stream",    "gpu",         "device-memory",
-        "rank",     "collective",    "critical-path",  "metric",    "worker",      "range",
-        "counter",  "line-time",     "step",           NULL};
-    static const char *const of_samples[] = {"thread", "process", NULL};
-    size_t count = input->training->steps.count > 0 ? add_kinds(input, of_steps, tables) : 0;
-    count += build(input, &tables[count]);
-    count += add_kinds(input, of_tracks, &tables[count]);
-    count +=
-        has_samples(input->selection->model) ? add_kinds(input, of_samples, &tables[count]) : 0;
-    return count;
+    struct page page = {.input = input, .tables = tables};
+    if (input->training->steps.count > 0) {
+        add_section(&page, SS_PAGE_STEPS);
+    }
+    page.count += build(input, &tables[page.count]);
+    add_section(&page, SS_PAGE_TRACKS);
+    if (has_samples(input->selection->model)) {
+        add_section(&page, SS_PAGE_SAMPLES);
+    }
+    return page.count;
 }
 
 const struct ss_table_kind ss_overview_of_page = {.needs = SS_NEEDS_TRACKS | SS_NEEDS_STEPS,

@@ -9,7 +9,6 @@
 #include "analysis/operators/operators.h"
 #include "analysis/samples/counters.h"
 #include "analysis/samples/hotspots.h"
-#include "analysis/samples/sample_ranges.h"
 #include "analysis/steps/range_rows.h"
 #include "analysis/steps/ranges.h"
 #include "analysis/steps/step_series.h"
@@ -34,13 +33,6 @@ static size_t build_ranges(const struct ss_table_input *input, struct ss_table *
 {
     struct ss_ranges_options ranges = ranges_options(input->options);
     ss_ranges_table(input->selection, &ranges, &tables[0]);
-    return 1;
-}
-
-static size_t build_sample_ranges(const struct ss_table_input *input, struct ss_table *tables)
-{
-    struct ss_ranges_options ranges = ranges_options(input->options);
-    ss_sample_ranges_table(input->selection, &ranges, &tables[0]);
     return 1;
 }
 
@@ -224,6 +216,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .sort = SS_SORT_SELF,
      .build = ss_build_files},
     {.id = "thread",
+     .page = {SS_PAGE_SAMPLES, 1},
      .summary = "threads and their samples",
      .accepts = OF_SAMPLES,
      .idle = SS_IDLE_MAIN,
@@ -232,6 +225,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .sort = SS_SORT_SELF,
      .build = ss_build_threads},
     {.id = "process",
+     .page = {SS_PAGE_SAMPLES, 2},
      .summary = "processes: samples in each, and in its descendants",
      .accepts = OF_SAMPLES,
      .idle = SS_IDLE_MAIN,
@@ -247,6 +241,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .is_not_compared = true,
      .build = ss_build_tree},
     {.id = "range",
+     .page = {SS_PAGE_TRACKS, 18},
      .summary = "annotated ranges, and what each costs",
      .needs = SS_NEEDS_TRACKS,
      .accepts = SS_ACCEPTS_THREAD,
@@ -257,12 +252,14 @@ const struct ss_table_kind ss_table_kinds[] = {
      .groups = range_groups,
      .build = build_ranges},
     {.id = "counter",
+     .page = {SS_PAGE_TRACKS, 19},
      .summary = "counters of the program, the host and its devices",
      .needs = SS_NEEDS_TRACKS,
      .accepts = SS_ACCEPTS_THREAD,
      .idle = SS_IDLE_MAIN,
      .build = build_counters},
     {.id = "line-time",
+     .page = {SS_PAGE_TRACKS, 20},
      .summary = "lines of the functions that stepscope.lines timed",
      .needs = SS_NEEDS_TRACKS,
      .idle = SS_IDLE_MAIN,
@@ -275,8 +272,9 @@ const struct ss_table_kind ss_table_kinds[] = {
      .rows = 10,
      .sorts = ss_sorts_of_samples,
      .sort = SS_SORT_SELF,
-     .build = build_sample_ranges},
+     .build = ss_build_sample_ranges},
     {.id = "step",
+     .page = {SS_PAGE_TRACKS, 21},
      .summary = "steps of a training, and their phases",
      .needs = OF_STEPS,
      .accepts = SS_ACCEPTS_THREAD,
@@ -286,6 +284,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .is_each_step = true,
      .build = build_steps},
     {.id = "phase",
+     .page = {SS_PAGE_STEPS, 1},
      .summary = "phases of a step, with the line where most of each goes, and memory",
      .needs = OF_STEPS,
      .accepts = SS_ACCEPTS_THREAD,
@@ -334,6 +333,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .is_in_diff = true,
      .build = build_modules},
     {.id = "worker",
+     .page = {SS_PAGE_TRACKS, 17},
      .summary = "processes that load batches, and processes that wait for them",
      .needs = OF_STEPS,
      .accepts = SS_ACCEPTS_THREAD,
@@ -361,6 +361,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .is_in_diff = true,
      .build = ss_build_kernels},
     {.id = "kernel-line",
+     .page = {SS_PAGE_TRACKS, 5},
      .summary = "lines of Python by the time of the kernels and copies that they launched",
      .needs = OF_STEPS,
      .accepts = SS_ACCEPTS_THREAD,
@@ -371,6 +372,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .hides_steps = true,
      .build = ss_build_kernel_lines},
     {.id = "memcpy",
+     .page = {SS_PAGE_TRACKS, 6},
      .summary = "copies from and to devices: time, size and bandwidth",
      .needs = OF_STEPS,
      .idle = SS_IDLE_MAIN,
@@ -381,6 +383,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .hides_steps = true,
      .build = ss_build_copies},
     {.id = "memset",
+     .page = {SS_PAGE_TRACKS, 7},
      .summary = "memsets of devices: time and size",
      .needs = OF_STEPS,
      .idle = SS_IDLE_MAIN,
@@ -424,6 +427,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .hides_steps = true,
      .build = ss_build_all_work},
     {.id = "api",
+     .page = {SS_PAGE_TRACKS, 8},
      .aliases = "cuda_api_sum cudaapisum",
      .summary = "calls of the device's runtime and driver: launches, waits and others",
      .needs = OF_STEPS,
@@ -436,6 +440,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .hides_steps = true,
      .build = ss_build_api},
     {.id = "metric",
+     .page = {SS_PAGE_TRACKS, 16},
      .summary = "hardware counters of kernels, by kernel",
      .needs = SS_NEEDS_TRACKS,
      .idle = SS_IDLE_MAIN,
@@ -443,6 +448,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .groups = ss_metric_groups,
      .build = ss_build_metrics},
     {.id = "speed-of-light",
+     .page = {SS_PAGE_TRACKS, 3},
      .aliases = "sol",
      .summary = "kernels in percent of what compute, L1, L2 and DRAM can do, by hardware counters, "
                 "and which of them limits each",
@@ -452,12 +458,14 @@ const struct ss_table_kind ss_table_kinds[] = {
      .groups = ss_metric_groups,
      .build = ss_build_light},
     {.id = "occupancy",
+     .page = {SS_PAGE_TRACKS, 4},
      .summary = "warps of kernels that are resident: at most, achieved, and what limits them",
      .needs = SS_NEEDS_TRACKS,
      .idle = SS_IDLE_MAIN,
      .rows = 20,
      .build = ss_build_occupancy},
     {.id = "device-step",
+     .page = {SS_PAGE_STEPS, 2},
      .summary = "steps on their devices: compute, exposed communication and copies, idle time and "
                 "its causes",
      .needs = OF_STEPS,
@@ -466,6 +474,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .is_in_diff = true,
      .build = ss_build_device_steps},
     {.id = "wait",
+     .page = {SS_PAGE_TRACKS, 9},
      .summary = "calls that wait for a device, and the work that each waits for",
      .needs = OF_STEPS,
      .accepts = SS_ACCEPTS_THREAD,
@@ -474,6 +483,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .hides_steps = true,
      .build = ss_build_device_waits},
     {.id = "collective",
+     .page = {SS_PAGE_TRACKS, 14},
      .aliases = "device-collective",
      .summary = "collectives over the ranks: who was last, and what the others waited",
      .needs = OF_STEPS,
@@ -483,6 +493,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .is_not_compared = true,
      .build = ss_build_collectives},
     {.id = "rank",
+     .page = {SS_PAGE_TRACKS, 13},
      .summary = "ranks of a run: their steps, and who made the others wait",
      .needs = OF_STEPS,
      .idle = SS_IDLE_MAIN,
@@ -509,6 +520,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .is_not_compared = true,
      .build = ss_build_drift},
     {.id = "critical-path",
+     .page = {SS_PAGE_TRACKS, 15},
      .summary = "what a step's time is spent on, by the rank that the others wait for, and what if "
                 "that were otherwise",
      .needs = OF_STEPS,
@@ -517,18 +529,21 @@ const struct ss_table_kind ss_table_kinds[] = {
      .hides_steps = true,
      .build = ss_build_critical_path},
     {.id = "stream",
+     .page = {SS_PAGE_TRACKS, 10},
      .summary = "streams of devices: kernels, copies, and how busy each is",
      .needs = SS_NEEDS_TRACKS,
      .idle = SS_IDLE_MAIN,
      .rows = 20,
      .build = ss_build_streams},
     {.id = "gpu",
+     .page = {SS_PAGE_TRACKS, 11},
      .summary = "devices: how busy each is, and with what",
      .needs = SS_NEEDS_TRACKS,
      .idle = SS_IDLE_MAIN,
      .is_in_diff = true,
      .build = ss_build_gpus},
     {.id = "device-memory",
+     .page = {SS_PAGE_TRACKS, 12},
      .summary = "memory that programs take from devices and give back: peak, steps, what is kept",
      .needs = OF_STEPS,
      .idle = SS_IDLE_MAIN,
@@ -536,6 +551,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .is_in_diff = true,
      .build = ss_build_device_memory},
     {.id = "roofline",
+     .page = {SS_PAGE_TRACKS, 1},
      .summary = "kernels against the peaks of their device: FLOPs and bytes estimated from shapes",
      .needs = OF_STEPS,
      .idle = SS_IDLE_MAIN,
@@ -546,6 +562,7 @@ const struct ss_table_kind ss_table_kinds[] = {
      .hides_steps = true,
      .build = ss_build_roofline},
     {.id = "step-roofline",
+     .page = {SS_PAGE_TRACKS, 2},
      .summary = "steps against the peaks of their device: FLOPs and bytes of all their kernels",
      .needs = OF_STEPS,
      .idle = SS_IDLE_MAIN,

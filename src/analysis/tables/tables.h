@@ -55,6 +55,16 @@ struct ss_table_options {
     struct ss_source_lines source;
 };
 
+/* Where a table of the report's page stands: the sections in their order, the summary of calls and
+ * samples between the first two. */
+enum ss_page_section {
+    SS_PAGE_NONE,
+    SS_PAGE_STEPS, /* if there are steps */
+    SS_PAGE_TRACKS,
+    SS_PAGE_SAMPLES, /* if there are samples; last, because the footer of a report speaks of them */
+    SS_PAGE_SECTIONS
+};
+
 struct ss_table_input {
     const struct ss_selection *selection;
     const struct ss_step_summary *training; /* without any steps unless the row needs them */
@@ -79,6 +89,10 @@ struct ss_table_kind {
     bool is_not_compared;      /* its row numbers are only valid within this recording */
     bool is_in_diff;           /* a comparison of two recordings shows it unasked */
     bool is_each_step;         /* a row for each step: a comparison sums them up instead */
+    struct {
+        enum ss_page_section section;
+        unsigned place; /* in the section, from 1; 0: after those that have one */
+    } page;             /* of the report's page; a table without rows is left out */
     /* Marks the processes whose steps are needed, where they differ from the selection's; or
      * NULL. */
     void (*add_processes)(const struct ss_selection *selection, bool *processes);

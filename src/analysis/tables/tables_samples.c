@@ -2,6 +2,7 @@
 #include "analysis/tables/tables_samples.h"
 
 #include "analysis/samples/hotspots.h"
+#include "analysis/samples/sample_ranges.h"
 
 size_t ss_build_leaf(const struct ss_table_input *input, struct ss_table *tables)
 {
@@ -54,5 +55,14 @@ size_t ss_build_tree(const struct ss_table_input *input, struct ss_table *tables
                                    .max_rows = input->options->max_rows,
                                    .full_paths = input->options->full_paths};
     ss_tree_table(input->selection, &tree, &tables[0]);
+    return 1;
+}
+
+size_t ss_build_sample_ranges(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_ranges_options ranges = {.sort = (enum ss_sort)input->options->sort,
+                                       .max_rows = input->options->max_rows,
+                                       .grouping = input->options->grouping};
+    ss_sample_ranges_table(input->selection, &ranges, &tables[0]);
     return 1;
 }

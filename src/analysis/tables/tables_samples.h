@@ -11,6 +11,7 @@ size_t ss_build_lines(const struct ss_table_input *input, struct ss_table *table
 size_t ss_build_files(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_threads(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_processes(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_sample_ranges(const struct ss_table_input *input, struct ss_table *tables);
 size_t ss_build_tree(const struct ss_table_input *input, struct ss_table *tables);
 
 #endif

@@ -38,6 +38,19 @@ static void the_default_order_can_be_asked_for(void **state)
     }
 }
 
+static void no_two_tables_have_one_place_on_the_page(void **state)
+{
+    bool is_taken[SS_PAGE_SECTIONS][SS_TABLES_MOST] = {{false}};
+    (void)state;
+    for (const struct ss_table_kind *kind = ss_table_kinds; kind->id != NULL; kind++) {
+        assert_true(kind->page.section < SS_PAGE_SECTIONS && kind->page.place < SS_TABLES_MOST);
+        assert_true(kind->page.section != SS_PAGE_NONE || kind->page.place == 0);
+        bool *taken = &is_taken[kind->page.section][kind->page.place];
+        assert_false(*taken);
+        *taken = kind->page.place != 0;
+    }
+}
+
 static void a_table_loads_what_it_needs_and_no_more(void **state)
 {
     (void)state;
@@ -68,6 +81,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_complete_and_found_by_its_id),
         cmocka_unit_test(the_default_order_can_be_asked_for),
+        cmocka_unit_test(no_two_tables_have_one_place_on_the_page),
         cmocka_unit_test(a_table_loads_what_it_needs_and_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "../model_builder.h"
+#include "analysis/tables/overview.h"
 #include "table_checks.h"
 
 #define MAIN "process 1:\"run\";process 2:\"train\";thread (2): MainThread;"
@@ -200,13 +201,37 @@ static void table_sample_range(void **state)
     end(&made);
 }
 
+/* By the places of their rows: those of steps and tracks have none here. */
+static void the_page_has_the_tables_whose_rows_say_so(void **state)
+{
+    static const char *const names[] = {"function", "line", "thread", "process"};
+    (void)state;
+    struct made made;
+    struct ss_step_summary none = {0};
+    load(&made);
+    struct ss_table_options options = {.max_rows = 100, .is_page = true};
+    struct ss_table_input input = {
+        .selection = &made.selection, .training = &none, .options = &options};
+    made.built.count = ss_overview_of_page.build(&input, made.built.tables);
+    assert_int_equal(made.built.count, 4);
+    for (size_t i = 0; i < made.built.count; i++) {
+        assert_string_equal(made.built.tables[i].name, names[i]);
+    }
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_leaf),   cmocka_unit_test(table_function),
-        cmocka_unit_test(table_line),   cmocka_unit_test(table_file),
-        cmocka_unit_test(table_thread), cmocka_unit_test(table_process),
-        cmocka_unit_test(table_tree),   cmocka_unit_test(table_sample_range),
+        cmocka_unit_test(table_leaf),
+        cmocka_unit_test(table_function),
+        cmocka_unit_test(table_line),
+        cmocka_unit_test(table_file),
+        cmocka_unit_test(table_thread),
+        cmocka_unit_test(table_process),
+        cmocka_unit_test(table_tree),
+        cmocka_unit_test(table_sample_range),
+        cmocka_unit_test(the_page_has_the_tables_whose_rows_say_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
