@@ -64,7 +64,7 @@ int main(int argc, char **argv)
         stepscope_count_f(loss, value);
         if (value < lowest) {
             lowest = value;
-            stepscope_mark_value(0, best, STEPSCOPE_INT, (uint64_t)step);
+            stepscope_mark_payload(0, best, stepscope_payload_int(step));
         }
     }
     stepscope_phase(0);

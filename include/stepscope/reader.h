@@ -218,10 +218,11 @@ typedef enum stepscope_track_kind {
     STEPSCOPE_TRACK_GROUP = 5    /* holds other tracks */
 } stepscope_track_kind;
 
+/* As stepscope.h calls them: STEPSCOPE_GAUGE, STEPSCOPE_DELTA, STEPSCOPE_CUMULATIVE. */
 typedef enum stepscope_counter_kind {
-    STEPSCOPE_VALUES_LEVELS = 0,
-    STEPSCOPE_VALUES_CHANGES = 1, /* visited as running totals */
-    STEPSCOPE_VALUES_TOTALS = 2
+    STEPSCOPE_VALUES_GAUGE = 0,
+    STEPSCOPE_VALUES_DELTA = 1, /* visited as running totals */
+    STEPSCOPE_VALUES_CUMULATIVE = 2
 } stepscope_counter_kind;
 
 typedef struct stepscope_track {

@@ -229,6 +229,39 @@ static inline stepscope_name stepscope_counter(const char *name, const char *uni
     return stepscope_link_.runtime != NULL ? stepscope_link_.runtime->counter(name, unit, kind) : 0;
 }
 
+/* --- payloads --------------------------------------------------------------------------------- */
+
+/* A number or a name beside an event: stepscope_payload_double(0.5). */
+typedef struct stepscope_payload {
+    unsigned type; /* STEPSCOPE_UINT… */
+    uint64_t bits;
+} stepscope_payload;
+
+static inline stepscope_payload stepscope_payload_uint(uint64_t value)
+{
+    stepscope_payload payload = {STEPSCOPE_UINT, value};
+    return payload;
+}
+
+static inline stepscope_payload stepscope_payload_int(int64_t value)
+{
+    stepscope_payload payload = {STEPSCOPE_INT, (uint64_t)value};
+    return payload;
+}
+
+static inline stepscope_payload stepscope_payload_double(double value)
+{
+    stepscope_payload payload = {STEPSCOPE_DOUBLE, 0};
+    __builtin_memcpy(&payload.bits, &value, sizeof payload.bits);
+    return payload;
+}
+
+static inline stepscope_payload stepscope_payload_name(stepscope_name value)
+{
+    stepscope_payload payload = {STEPSCOPE_NAME, value};
+    return payload;
+}
+
 /* --- ranges ----------------------------------------------------------------------------------- */
 
 /* Opens a range on the calling thread. Returns how many were open before. */
@@ -244,6 +277,12 @@ static inline int stepscope_push_value(stepscope_domain domain, stepscope_name n
     return stepscope_enabled(STEPSCOPE_RANGES)
                ? stepscope_link_.runtime->push_value(domain, name, type, bits)
                : 0;
+}
+
+static inline int stepscope_push_payload(stepscope_domain domain, stepscope_name name,
+                                         stepscope_payload payload)
+{
+    return stepscope_push_value(domain, name, payload.type, payload.bits);
 }
 
 /* Closes the calling thread's innermost range of this domain. Without an open range the pop is
@@ -269,6 +308,12 @@ static inline stepscope_id stepscope_begin_value(stepscope_domain domain, stepsc
                : 0;
 }
 
+static inline stepscope_id stepscope_begin_payload(stepscope_domain domain, stepscope_name name,
+                                                   stepscope_payload payload)
+{
+    return stepscope_begin_value(domain, name, payload.type, payload.bits);
+}
+
 static inline void stepscope_end(stepscope_id id)
 {
     if (stepscope_enabled(STEPSCOPE_RANGES)) {
@@ -292,6 +337,12 @@ static inline void stepscope_mark_value(stepscope_domain domain, stepscope_name 
     if (stepscope_enabled(STEPSCOPE_MARKS)) {
         stepscope_link_.runtime->mark_value(domain, name, type, bits);
     }
+}
+
+static inline void stepscope_mark_payload(stepscope_domain domain, stepscope_name name,
+                                          stepscope_payload payload)
+{
+    stepscope_mark_value(domain, name, payload.type, payload.bits);
 }
 
 /* A new flow: an arrow through ranges of any threads of this process. */
@@ -422,6 +473,11 @@ static inline void stepscope_fact(const char *key, unsigned type, uint64_t bits)
         stepscope_link_.runtime->fact(stepscope_link_.runtime->intern(key, __builtin_strlen(key)),
                                       type, bits);
     }
+}
+
+static inline void stepscope_fact_payload(const char *key, stepscope_payload payload)
+{
+    stepscope_fact(key, payload.type, payload.bits);
 }
 
 /* --- scopes: to the end of the block ---------------------------------------------------------- */

@@ -11,8 +11,8 @@ _Static_assert((int)STEPSCOPE_TRACK_GROUP == (int)SS_TRACK_GROUP &&
                    (int)STEPSCOPE_TRACK_STEPS == (int)SS_TRACK_STEPS &&
                    SS_TRACK_KIND_COUNT == (int)STEPSCOPE_TRACK_GROUP + 1,
                "the public kinds of tracks are those of the trace");
-_Static_assert((int)STEPSCOPE_VALUES_TOTALS == (int)SS_COUNTER_CUMULATIVE &&
-                   (int)STEPSCOPE_VALUES_CHANGES == (int)SS_COUNTER_DELTA,
+_Static_assert((int)STEPSCOPE_VALUES_CUMULATIVE == (int)SS_COUNTER_CUMULATIVE &&
+                   (int)STEPSCOPE_VALUES_DELTA == (int)SS_COUNTER_DELTA,
                "the public kinds of counters are those of the trace");
 _Static_assert((int)STEPSCOPE_VALUE_TEXT == (int)SS_VALUE_TEXT &&
                    (int)STEPSCOPE_VALUE_UNSIGNED == (int)SS_VALUE_UINT,

@@ -38,6 +38,21 @@ static int teardown(void **state)
 
 /* --- one thread ------------------------------------------------------------------------------ */
 
+static void check_payload(stepscope_payload payload, unsigned type, uint64_t bits)
+{
+    assert_int_equal(payload.type, type);
+    assert_int_equal(payload.bits, bits);
+}
+
+static void test_payloads_have_the_type_of_their_value(void **state)
+{
+    (void)state;
+    check_payload(stepscope_payload_uint(UINT64_MAX), STEPSCOPE_UINT, UINT64_MAX);
+    check_payload(stepscope_payload_int(-1), STEPSCOPE_INT, UINT64_MAX);
+    check_payload(stepscope_payload_double(-2), STEPSCOPE_DOUBLE, UINT64_C(0xc000000000000000));
+    check_payload(stepscope_payload_name(7), STEPSCOPE_NAME, 7);
+}
+
 static void test_all_calls_arrive(void **state)
 {
     struct recorded *recorded = *state;
@@ -51,14 +66,14 @@ static void test_all_calls_arrive(void **state)
     assert_int_not_equal(size, name);
     stepscope_name_style(name, 0xff00ff00, "model");
     assert_int_equal(stepscope_push(domain, name), 1);
-    assert_int_equal(stepscope_push_value(0, name, STEPSCOPE_INT, (uint64_t)-3), 2);
+    assert_int_equal(stepscope_push_payload(0, name, stepscope_payload_int(-3)), 2);
     assert_int_equal(stepscope_pop(0), 1);
     assert_int_equal(stepscope_pop(domain), 0);
     assert_int_equal(stepscope_pop(domain), 0); /* unmatched: counted, not recorded */
     stepscope_mark(0, name);
-    stepscope_mark_value(0, name, STEPSCOPE_UINT, 1);
+    stepscope_mark_payload(0, name, stepscope_payload_double(0.5));
     stepscope_id id = stepscope_begin(0, name);
-    stepscope_id other = stepscope_begin_value(0, name, STEPSCOPE_UINT, 2);
+    stepscope_id other = stepscope_begin_payload(0, name, stepscope_payload_name(name));
     assert_true(id != 0 && other != 0 && id != other);
     stepscope_end(id);
     stepscope_end(other);
@@ -70,7 +85,7 @@ static void test_all_calls_arrive(void **state)
     stepscope_phase(name);
     stepscope_thread_name("worker");
     stepscope_thread_name(""); /* else each later recording would get it */
-    stepscope_fact("batch size", STEPSCOPE_INT, 32);
+    stepscope_fact_payload("batch size", stepscope_payload_int(32));
     {
         STEPSCOPE_FUNC();
         STEPSCOPE_RANGE("inner");
@@ -578,6 +593,7 @@ int main(int argc, char **argv)
     }
     set_up_guard();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_payloads_have_the_type_of_their_value),
         cmocka_unit_test_setup_teardown(test_all_calls_arrive, setup, teardown),
         cmocka_unit_test(test_nothing_happens_without_a_recording),
         cmocka_unit_test(test_ring_that_is_full_drops_and_counts),

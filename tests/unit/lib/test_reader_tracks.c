@@ -79,7 +79,7 @@ static int visit_value(void *context, const stepscope_counter_value *value)
     const stepscope_track *track = stepscope_reader_track(seen->reader, value->track_ref);
     seen->values++;
     if (strcmp(track->name, "tokens") == 0) {
-        assert_int_equal(track->values, STEPSCOPE_VALUES_CHANGES);
+        assert_int_equal(track->values, STEPSCOPE_VALUES_DELTA);
         assert_string_equal(track->unit, "count");
         seen->tokens = value->real;
     } else if (strcmp(track->name, "loss") == 0) {
