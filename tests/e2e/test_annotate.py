@@ -5,6 +5,7 @@ how it is called."""
 import ast
 import collections
 import csv
+import json
 import os
 import pathlib
 import re
@@ -319,3 +320,34 @@ def test_types_are_those_of_the_package():
     exported, = (ast.literal_eval(node.value) for node in source.body
                  if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
     assert set(exported) <= typed
+
+
+SIGNATURES = """
+import inspect, json, stepscope
+print(json.dumps({name: [(one.name, one.kind.name, one.default is not one.empty and repr(one.default))
+                         for one in inspect.signature(of).parameters.values()]
+                  for name, of in ((name, getattr(stepscope, name)) for name in stepscope.__all__)
+                  if callable(of) and not isinstance(of, type)}))
+"""
+
+
+def parameters(function):
+    """[[name, kind, default or False]] of a function of a stub."""
+    given = function.args
+    plain = [(one, "POSITIONAL_ONLY") for one in given.posonlyargs]
+    plain += [(one, "POSITIONAL_OR_KEYWORD") for one in given.args]
+    defaults = [None] * (len(plain) - len(given.defaults)) + given.defaults
+    rows = [(one, kind, default) for (one, kind), default in zip(plain, defaults)]
+    rows += [(one, "KEYWORD_ONLY", default) for one, default in zip(given.kwonlyargs, given.kw_defaults)]
+    return [[one.arg, kind, default is not None and ast.unparse(default)] for one, kind, default in rows]
+
+
+@NOT_BETWEEN
+def test_types_have_the_parameters_and_defaults_of_the_functions(python_and_path):
+    command, path = python_and_path
+    signatures = json.loads(run_python(command, "-c", SIGNATURES, path=path).stdout)
+    stub = {node.name: node for node in ast.parse((PACKAGE / "__init__.pyi").read_text()).body
+            if isinstance(node, ast.FunctionDef)}
+    assert {"counter", "end", "epoch", "pop", "step", "cyclic_schedule"} <= signatures.keys()
+    for name in signatures.keys() - {"lines"}:  # which is overloaded
+        assert parameters(stub[name]) == signatures[name], name
