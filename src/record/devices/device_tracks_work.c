@@ -239,7 +239,9 @@ static void add_collective(struct ss_device_tracks *devices, struct ss_device_fi
     add_signed(fields, SS_EVENT_FIELD_root, first->root);
 }
 
-/* NCCL's helpers launch other works beside. */
+/* An operation belongs to the last launch of the thread on which NCCL describes it. Where NCCL
+ * launches by a function that is not observed, that is a launch of the program: its kernel has
+ * another name. */
 static bool is_of_nccl(const struct ss_device_tracks *devices,
                        const struct ss_device_work_message *work)
 {
