@@ -2,6 +2,7 @@
 """Programs that record themselves with stepscope.Profiler."""
 
 import ast
+import io
 import json
 import os
 import pathlib
@@ -717,6 +718,20 @@ def test_physicsnemo_with_nvtx(run):
     assert {"training", "validation", "forward"} <= set(run.ranges(file))
 
 
+def check_line_profiler(text):
+    """The text is what line_profiler prints of the same times, to the byte."""
+    line_profiler = pytest.importorskip("line_profiler")
+    timings = {}
+    for path, name, first, body in re.findall(
+            r"File: (.*)\nFunction: (.*) at line (\d+)\n\n.*\n=+\n((?:.+\n)+)", text):
+        rows = [line.split() for line in body.splitlines()]
+        timings[path, int(first), name] = [(int(row[0]), int(row[1]), round(float(row[2])))
+                                           for row in rows if len(row) > 4 and "." in row[2]]
+    expected = io.StringIO()
+    line_profiler.line_profiler.show_text(timings, 1e-9, stream=expected)
+    assert len(timings) == 2 and text == expected.getvalue()
+
+
 def test_physicsnemo_with_line_profile(run):
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         pytest.skip("a Python without the GIL traces no functions")
@@ -746,6 +761,7 @@ def test_physicsnemo_with_line_profile(run):
     for name in ("profiler_stats.txt", "profiler_stats_2.txt"):
         text = (run.folder / "out" / "line_profiler" / name).read_text()
         assert "forward" in text and "total += i * i" in text and "late" in text
+        check_line_profiler(text)
 
 
 def test_physicsnemo_ranks_have_their_folders(run):

@@ -19,7 +19,6 @@ def case(number):
 
 @pytest.mark.parametrize("number, said", [
     (13, "a pointer of Git LFS, not the file itself: git lfs pull"),
-    (14, "an XSpace of JAX, TensorFlow or XProf: read the file *.trace.json.gz beside it"),
     (31, "JSON of rocprofv3: record with rocprofv3 --output-format pftrace"),
     (32, "a rocpd database of rocprofv3: record with --output-format pftrace"),
     (33, "has no event that can be read: 2 skipped, the first at byte 1: no readable time")])
@@ -45,6 +44,12 @@ def test_async_events_are_ranges(rows_of):
 def test_two_documents_in_one_file(rows_of):
     assert {row["name"]: row["total_ns"] for row in rows_of(case(15), "range")} == {
         "first": 5000, "second": 5000}
+
+
+def test_an_xspace_is_read_like_the_json_that_xprof_makes_of_it(rows_of):
+    """Eight operations on a device, 1 to 8 ns after its start, of less than a nanosecond each."""
+    names = [row["name"] for row in rows_of(case(14), "kernel")]
+    assert len(names) == 8 and all(name.startswith("%op.") for name in names)
 
 
 def test_flows_by_bind_id(stepscope):

@@ -117,6 +117,10 @@ enum ss_chrome_kind ss_chrome_kind_of_event(struct ss_chrome_rows *rows,
         return has_correlation ? kind_of_own(category) : SS_CHROME_OTHER;
     }
     kind = kind_by_process(rows, event);
+    if (kind == SS_CHROME_OTHER && rows->is_xprof && event->name.raw.length > 1 &&
+        event->name.raw.data[0] == '$') {
+        return SS_CHROME_PYTHON;
+    }
     if (kind == SS_CHROME_OTHER && category.length > 0 && has_correlation &&
         !is_of_owner(rows, event)) {
         kind = kind_of_work(event->name.raw);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/device_api.h"
+#include "model/chrome/chrome_steps.h"
 #include "model/core/torch_names.h"
 #include "trace/event_fields.h"
 
@@ -149,6 +150,15 @@ static struct ss_json_text module_name(struct ss_json_text name)
     return (struct ss_json_text){{name.raw.data + skip, name.raw.length - skip}, name.has_escapes};
 }
 
+static void add_step(struct ss_chrome_rows *rows, uint32_t thread, int64_t number,
+                     struct ss_builder_range *range)
+{
+    rows->threads.data[thread].has_steps = true;
+    range->track = ss_chrome_thread_track(rows, thread, SS_CHROME_STEP_TRACK);
+    range->payload = (struct ss_trace_value){SS_VALUE_INT, {.integer = number}};
+    ss_model_builder_range(rows->builder, range);
+}
+
 static void add_thread_range(struct ss_chrome_loading *loading, enum ss_chrome_kind kind,
                              const struct ss_chrome_event *event, struct ss_builder_range *range)
 {
@@ -160,10 +170,11 @@ static void add_thread_range(struct ss_chrome_loading *loading, enum ss_chrome_k
     rows->threads.data[thread].ranges++;
     bool is_mark = kind == SS_CHROME_ANNOTATION || kind == SS_CHROME_OPERATOR; /* before 1.11 */
     if (is_mark && ss_torch_profiler_step(name.raw, &number)) {
-        rows->threads.data[thread].has_steps = true;
-        range->track = ss_chrome_thread_track(rows, thread, SS_CHROME_STEP_TRACK);
-        range->payload = (struct ss_trace_value){SS_VALUE_INT, {.integer = number}};
-        ss_model_builder_range(rows->builder, range);
+        add_step(rows, thread, number, range);
+        return;
+    }
+    if (kind == SS_CHROME_OTHER && ss_chrome_marks_step(rows, thread, event, &number)) {
+        ss_chrome_mark_step(rows, thread, number, range);
         return;
     }
     if (track == SS_CHROME_MODULE_TRACK) {
@@ -424,10 +435,20 @@ static void add_metadata(struct ss_chrome_loading *loading, const struct ss_chro
             row->is_named_device =
                 row->is_named_device ||
                 (is_name && ss_chrome_names_device(ss_json_string_in(value).raw));
+            rows->is_xprof =
+                rows->is_xprof ||
+                (is_name && row->name != NULL &&
+                 (strncmp(row->name, "/host:", 6) == 0 || strncmp(row->name, "/device:", 8) == 0));
             loading->is_composer =
                 loading->is_composer || has_ending(row->name, " training loop process");
         }
     }
+}
+
+static bool is_empty(const struct ss_chrome_event *event)
+{
+    return event->phase == 0 && !event->has_time && event->name.raw.length == 0 &&
+           !event->pid.is_number && event->pid.text.raw.length == 0 && event->arguments.length == 0;
 }
 
 /* Long: one case for each phase. */
@@ -436,6 +457,9 @@ void ss_chrome_event_add(struct ss_chrome_loading *loading, const struct ss_chro
     if (event->phase == 'M') {
         add_metadata(loading, event);
         return;
+    }
+    if (loading->rows.is_xprof && is_empty(event)) {
+        return; /* XProf ends its list with one */
     }
     if (!event->has_time || event->is_unreadable || event->time_ns < 0) {
         skip(loading, event->phase == 0 ? "no phase" : "no readable time");

@@ -74,6 +74,24 @@ static void set_function(struct ss_trace_name *name)
     name->text = (struct ss_strview){colon + 3, (size_t)(text.data + text.length - colon - 3)};
 }
 
+/* XProf's calls of Python: "$module.py:117 __call__", "$builtins getattr". */
+static void set_xprof_function(struct ss_trace_name *name)
+{
+    struct ss_strview text = {name->text.data + 1, name->text.length - 1};
+    const char *blank = memchr(text.data, ' ', text.length);
+    const char *colon = blank != NULL ? memrchr(text.data, ':', (size_t)(blank - text.data)) : NULL;
+    int64_t line = 0;
+    name->text = text;
+    if (colon == NULL || colon == text.data ||
+        !ss_json_decimal((struct ss_strview){colon + 1, (size_t)(blank - colon - 1)}, 0, &line) ||
+        line < 0 || line > INT32_MAX) {
+        return;
+    }
+    name->file = (struct ss_strview){text.data, (size_t)(colon - text.data)};
+    name->line = (uint32_t)line;
+    name->text = (struct ss_strview){blank + 1, (size_t)(text.data + text.length - blank - 1)};
+}
+
 static void set_kind(struct ss_trace_name *name, enum ss_chrome_kind kind)
 {
     static const struct {
@@ -100,7 +118,11 @@ static void set_kind(struct ss_trace_name *name, enum ss_chrome_kind kind)
         name->type = ss_device_call_type(name->text);
     } else if (kind == SS_CHROME_PYTHON) {
         name->category = ss_strview_of("");
-        set_function(name);
+        if (name->text.length > 1 && name->text.data[0] == '$') {
+            set_xprof_function(name);
+        } else {
+            set_function(name);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "model/chrome/chrome_events.h"
+#include "model/chrome/chrome_steps.h"
 #include "trace/rank_runs.h"
 
 /* A time in ns later than 2001 is of the wall clock; a smaller one may count from anywhere. */
@@ -197,9 +198,10 @@ static void set_clock(struct ss_chrome_loading *loading)
 static void set_tool(struct ss_chrome_loading *loading)
 {
     struct ss_model_builder *builder = loading->rows.builder;
-    const char *tool = loading->is_kineto     ? "the PyTorch profiler"
-                       : loading->is_composer ? "Composer"
-                                              : "a tool that writes Chrome's trace format";
+    const char *tool = loading->is_kineto       ? "the PyTorch profiler"
+                       : loading->is_composer   ? "Composer"
+                       : loading->rows.is_xprof ? "XProf (JAX, TensorFlow)"
+                                                : "a tool that writes Chrome's trace format";
     struct ss_builder_skipped skipped = ss_import_window_skipped(&loading->window->bytes);
     ss_model_builder_import(builder, ss_strview_of(tool), &skipped);
 }
@@ -216,6 +218,7 @@ enum ss_status ss_chrome_loading_end(struct ss_chrome_loading *loading,
         .sealed = !loading->window->bytes.is_cut};
     set_clock(loading);
     ss_chrome_devices_end(&loading->devices, builder);
+    ss_chrome_steps_end(&loading->rows);
     ss_chrome_rows_finish(&loading->rows, loading->rank, loading->world_size);
     set_tool(loading);
     ss_model_builder_summary(builder, &summary);

@@ -47,6 +47,13 @@ struct ss_chrome_process {
     bool is_named_device; /* by its name */
 };
 
+/* A step that XProf marked, until the next mark ends it. */
+struct ss_chrome_marked_step {
+    uint64_t begin_ns, end_ns; /* of the mark */
+    int64_t number;
+    uint64_t marks; /* of the loop so far */
+};
+
 struct ss_chrome_thread {
     uint32_t process; /* index into processes */
     uint32_t row;     /* of the model; 0: no event yet */
@@ -55,6 +62,8 @@ struct ss_chrome_thread {
     char *name;
     uint64_t ranges;
     bool has_steps;
+    uint32_t step_text; /* in texts: the name of the marks of its steps; 0: none yet */
+    struct ss_chrome_marked_step marked;
     uint32_t tracks[SS_CHROME_TRACKS];      /* 0: not used yet */
     struct ss_vec_of(uint32_t) open_tracks; /* of ranges that have begun, the innermost last */
 };
@@ -95,6 +104,7 @@ struct ss_chrome_rows {
     struct ss_intern texts;          /* names, as written */
     struct ss_chrome_names names[SS_CHROME_KINDS]; /* by text: the name's row */
     bool is_ours;                                  /* an export of ours */
+    bool is_xprof;                                 /* of JAX or TensorFlow */
     struct ss_strbuf text;                         /* of the name that is being read */
     struct ss_strbuf stack;                        /* of the arguments that are being read */
     uint32_t overhead_track;                       /* 0: not used yet */

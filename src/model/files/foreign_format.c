@@ -9,10 +9,6 @@
 #define MAGIC(text) .magic = text, .length = sizeof(text) - 1
 #define JSON_OF_OTHERS "JSON, but no trace that stepscope reads"
 #define PICTURE "SVG or XML: record with -f native or -f raw for reports"
-#define XSPACE                                                                                     \
-    "an XSpace of JAX, TensorFlow or XProf: read the file *.trace.json.gz beside it, which "       \
-    "jax.profiler.start_trace(…, create_perfetto_trace=True) writes"
-
 /* The first row that matches counts. */
 static const struct ss_foreign_format formats[] = {
     {MAGIC("version https://git-lfs.github.com/"), .is_text = true,
@@ -21,8 +17,6 @@ static const struct ss_foreign_format formats[] = {
      .description = "UTF-16 text: iconv -f UTF-16 -t UTF-8 makes UTF-8 of it"},
     {MAGIC("\xfe\xff"), .is_wide = true,
      .description = "UTF-16 text: iconv -f UTF-16 -t UTF-8 makes UTF-8 of it"},
-    {MAGIC("\n"), .contains = "/device:", .description = XSPACE},
-    {MAGIC("\n"), .contains = "/host:", .description = XSPACE},
     {MAGIC("\x7f"
            "ELF"),
      .description = "an ELF program or library"},

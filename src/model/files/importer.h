@@ -66,6 +66,7 @@ struct ss_importer {
 extern const struct ss_importer ss_importer_trace;           /* load_trace.c */
 extern const struct ss_importer ss_importer_raw;             /* load_raw.c */
 extern const struct ss_importer ss_importer_chrome;          /* load_chrome.c */
+extern const struct ss_importer ss_importer_xspace;          /* load_xspace.c */
 extern const struct ss_importer ss_importer_speedscope;      /* load_speedscope.c */
 extern const struct ss_importer ss_importer_ncu;             /* load_ncu.c */
 extern const struct ss_importer ss_importer_snapshot;        /* load_snapshot.c */

@@ -16,6 +16,7 @@
 
 const struct ss_importer *const ss_importers[] = {&ss_importer_trace,
                                                   &ss_importer_chrome,
+                                                  &ss_importer_xspace,
                                                   &ss_importer_speedscope,
                                                   &ss_importer_ncu,
                                                   &ss_importer_nsys,

@@ -82,7 +82,7 @@ static void foreign_formats_are_named(void **state)
         {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5000\n", 60,
          "a pointer of Git LFS, not the file itself: git lfs pull"},
         {"\xff\xfe[\0", 4, "UTF-16 text"},
-        {"\n\x14\x08\x01\x12\x0d/device:GPU:0", 19, "an XSpace of JAX"},
+        {"\n\x11\x08\x01\x12\x0d/device:GPU:0", 19, "an XSpace without an event that can be read"},
         {"{\"rocprofiler-sdk-tool\": []}", 28, "rocprofv3 --output-format pftrace"},
         {"{\"stackFrames\": {}, \"samples\": []}", 34, "export it as speedscope"},
         {"some text\nmain;work 3\n", 22, "1 of its 2 lines are none (line 1 has no sample"},
