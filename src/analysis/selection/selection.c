@@ -9,6 +9,7 @@
 
 #include "analysis/selection/program_facts.h"
 #include "base/alloc.h"
+#include "base/shared_names.h"
 #include "base/strbuf.h"
 
 /* Leaf functions that only wait, whatever their scheduler state (a poll with a short timeout is
@@ -212,8 +213,18 @@ struct decider {
     const struct ss_selection_options *options;
     const struct ss_model *model;
     bool *threads, *processes;
+    bool *workers;         /* of a DataLoader, by process; NULL: they are as others */
     bool *match, *exclude; /* by stack; NULL: no such filter */
 };
+
+static bool *find_workers(const struct ss_model *model)
+{
+    bool *workers = ss_alloc_zero(model->processes.count + 1, sizeof *workers);
+    for (uint32_t i = 1; i < model->processes.count; i++) {
+        workers[i] = ss_program_fact(model, i, ss_fact_loader_worker) != NULL;
+    }
+    return workers;
+}
 
 static enum ss_status decider_init(struct decider *decider, const struct ss_model *model,
                                    const struct ss_selection_options *options, struct ss_error *err)
@@ -243,6 +254,7 @@ static enum ss_status decider_init(struct decider *decider, const struct ss_mode
         for (uint32_t i = 0; i < model->processes.count; i++) {
             decider->processes[i] = !thread.active && wants(&process, options, model, i);
         }
+        decider->workers = options->busy_workers ? find_workers(model) : NULL;
         decider->match = match_stacks(&match, model);
         decider->exclude = match_stacks(&exclude, model);
     }
@@ -257,6 +269,7 @@ static void decider_fini(struct decider *decider)
 {
     ss_free(decider->threads);
     ss_free(decider->processes);
+    ss_free(decider->workers);
     ss_free(decider->match);
     ss_free(decider->exclude);
 }
@@ -270,8 +283,9 @@ static bool passes_filters(const struct decider *decider, uint32_t thread, uint3
 static bool hides_idle(const struct decider *decider, const struct ss_model_total *total)
 {
     enum ss_idle_policy policy = decider->options->idle;
-    if (policy == SS_IDLE_ALL ||
-        (policy == SS_IDLE_MAIN && decider->model->threads.data[total->thread].is_main)) {
+    const struct ss_model_thread *thread = &decider->model->threads.data[total->thread];
+    bool is_of_worker = decider->workers != NULL && decider->workers[thread->process];
+    if (!is_of_worker && (policy == SS_IDLE_ALL || (policy == SS_IDLE_MAIN && thread->is_main))) {
         return false;
     }
     return ss_total_is_idle(decider->model, total);

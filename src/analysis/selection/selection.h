@@ -24,6 +24,7 @@ enum ss_idle_policy {
 struct ss_selection_options {
     size_t size;
     enum ss_idle_policy idle;
+    bool busy_workers;   /* of workers of a DataLoader, whatever the policy, no idle samples */
     bool gil_only;       /* only samples that hold the GIL */
     bool frameless;      /* also samples without any frame */
     const char *thread;  /* a tid, or an extended regex over the thread name; NULL: all */

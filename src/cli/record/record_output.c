@@ -109,7 +109,8 @@ static void print_hot_lines(FILE *out, const struct ss_model *model, const char 
 {
     struct colours colours = colours_of_stderr();
     struct ss_selection selection;
-    struct ss_selection_options select = {.size = sizeof select, .idle = SS_IDLE_MAIN};
+    struct ss_selection_options select = {
+        .size = sizeof select, .idle = SS_IDLE_MAIN, .busy_workers = true};
     if (ss_selection_init(&selection, model, &select, NULL) != SS_OK) {
         return;
     }

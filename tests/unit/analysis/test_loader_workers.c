@@ -340,6 +340,38 @@ static void table_worker(void **state)
     end(&made);
 }
 
+/* The wall time of a main thread counts, but a worker that waits for its next request is no cost.
+ */
+static void test_idle_workers_need_not_count(void **state)
+{
+    (void)state;
+    struct made made;
+    begin(&made);
+    build_fact(&made.model, 2, "dataloader.worker", 0);
+    for (uint32_t process = 1; process <= 2; process++) {
+        uint32_t thread = BUILD_THREAD(&made.model, .process = process, .tid = 99 + (int)process,
+                                       .is_main = true);
+        for (int state_of = 0; state_of < 2; state_of++) {
+            ss_model_add_total(&made.model,
+                               &(struct ss_model_total){.thread = thread,
+                                                        .state = state_of == 0 ? SS_STATE_SLEEPING
+                                                                               : SS_STATE_ON_CPU,
+                                                        .samples = state_of == 0 ? 100 : 10});
+        }
+    }
+    struct ss_selection_options options = {.idle = SS_IDLE_MAIN, .frameless = true};
+    struct ss_selection selection;
+    assert_int_equal(ss_selection_init(&selection, &made.model, &options, NULL), SS_OK);
+    assert_int_equal(selection.shown, 220);
+    ss_selection_fini(&selection);
+    options.busy_workers = true;
+    assert_int_equal(ss_selection_init(&selection, &made.model, &options, NULL), SS_OK);
+    assert_int_equal(selection.shown, 120);
+    assert_int_equal(selection.idle, 100);
+    ss_selection_fini(&selection);
+    ss_model_fini(&made.model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +384,7 @@ int main(void)
         cmocka_unit_test(test_nothing_at_all),
         cmocka_unit_test(test_copies_are_those_of_the_steps_whose_operators_were_recorded),
         cmocka_unit_test(table_worker),
+        cmocka_unit_test(test_idle_workers_need_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
