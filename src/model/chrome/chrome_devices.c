@@ -32,7 +32,7 @@ static bool ends_with(struct ss_strview text, const char *suffix)
 
 static bool contains(struct ss_strview text, const char *word)
 {
-    return memmem(text.data, text.length, word, strlen(word)) != NULL;
+    return text.length > 0 && memmem(text.data, text.length, word, strlen(word)) != NULL;
 }
 
 /* "Ascend Hardware", "/device:TPU:0", "NPU 3": not "GPU 0 (python)", which kineto writes as a
