@@ -241,6 +241,12 @@ def test_times_have_the_work_of_devices(record, source_dir, stepscope):
     assert {row["function"] for row in recording.rows("kernel-line")} >= {"forward", "launch"}
 
 
+def test_an_end_of_time_ends_a_program_without_windows(stepscope, tmp_path):
+    """Nothing of ours is in it."""
+    stepscope("record", "-q", "-o", tmp_path / "t.pftrace", "--capture", "duration:50ms", "--capture-end",
+              "stop-shutdown", "--", "sleep", "1000", timeout=HANGS_AFTER_S)
+
+
 # --- usage -----------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("options, why", [

@@ -33,9 +33,9 @@ enum {
     DEVICE_BUFFER_BYTES = 8 << 20,
     DEVICE_BUFFERS_BEFOREHAND = 4,
     FLUSH_MS = 1000,
-    MOST_IDLE_MS =
-        3000, /* how long the end of the program waits for a writer that writes nothing */
+    MOST_IDLE_MS = 3000,     /* how long the program's end waits for a writer that writes nothing */
     MOST_SAMPLING_MS = 1000, /* the same for a sampler that stops */
+    LEAST_DRAIN_MS = 50,     /* in which threads leave the callbacks that they are in */
     MOST_KERNEL_MS = 2000,   /* how long the end of a recording waits for running kernels */
     TEXT_BYTES = 512
 };
@@ -293,9 +293,9 @@ static void drain(bool drains)
 
 static bool is_drained(void)
 {
-    uint64_t since_ns = atomic_load_explicit(&collector.drains_ns, memory_order_relaxed);
-    return (!ss_launches_wait() && ss_device_writer_outstanding() == 0) ||
-           ss_stamp_monotonic_ns() - since_ns > MOST_KERNEL_MS * UINT64_C(1000000) || !may_drain();
+    bool is_done = !ss_launches_wait() && ss_device_writer_outstanding() == 0;
+    uint64_t least_ns = (is_done ? LEAST_DRAIN_MS : MOST_KERNEL_MS) * UINT64_C(1000000);
+    return ss_stamp_monotonic_ns() - atomic_load(&collector.drains_ns) > least_ns || !may_drain();
 }
 
 static void turn_on_or_off(void)

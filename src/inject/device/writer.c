@@ -32,6 +32,7 @@ static const uint64_t flush_period_ns = UINT64_C(1000000000);
 static const uint64_t urgent_period_ns = UINT64_C(40000000);
 static const uint64_t scarce_period_ns = UINT64_C(1000000);
 static const uint64_t urgent_ns = UINT64_C(1000000000);
+static const uint64_t most_held_ns = UINT64_C(200000000);
 
 static struct {
     const struct ss_device_interface *interface;
@@ -263,6 +264,8 @@ static void hold(const struct ss_device_event *event)
 
 static void write_held(void)
 {
+    uint32_t kept = 0;
+    uint64_t now_ns = ss_stamp_monotonic_ns();
     for (uint32_t i = 0; i < held.count; i++) {
         struct ss_device_event *event = &held.events[i];
         uint32_t correlation = event->message.work.correlation;
@@ -271,9 +274,11 @@ static void write_held(void)
                 ss_outstanding_remove(&writer.outstanding, correlation);
             }
             ss_device_output_put(&writer.output, &event->message.head, event->bytes);
+        } else if (now_ns < event->message.work.begin_ns + most_held_ns) {
+            held.events[kept++] = *event;
         }
     }
-    held.count = 0;
+    held.count = kept;
 }
 
 /* Sets the texts and the times. false: it is left out. Long: one case for each kind of message. */

@@ -40,7 +40,7 @@ void ss_annotations_capture(struct ss_record_annotations *annotations, bool open
 
 bool ss_annotations_captured_all(const struct ss_record_annotations *annotations, uint32_t most)
 {
-    bool has_most = false;
+    bool has_most = most == 0;
     for (size_t i = 0; i < annotations->clients.count; i++) {
         const struct ss_record_client *client = annotations->clients.data[i];
         if (client->is_ended || client->filter == NULL) {

@@ -15,7 +15,8 @@
 /* Opens or closes the window of each process. Call it again for processes that have started since.
  */
 void ss_annotations_capture(struct ss_record_annotations *annotations, bool opens, uint64_t now_ns);
-/* Whether a process has had `most` windows, no process is in one, and all are written. */
+/* Whether a process has had `most` windows (0: is of no account), no process is in one, and all are
+ * written. */
 bool ss_annotations_captured_all(const struct ss_record_annotations *annotations, uint32_t most);
 
 #endif

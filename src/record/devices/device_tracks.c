@@ -218,8 +218,7 @@ static void on_switch(void *context, const struct ss_device_switch_message *to)
                                        .name = ss_strview_of(ss_counter_device_work_recorded)};
         devices->recorded_track = ss_annotation_tracks_put_track(devices->tracks, &track);
     }
-    struct ss_trace_counter counter = {.time_ns = to->time_ns < devices->now_ns ? to->time_ns
-                                                                                : devices->now_ns,
+    struct ss_trace_counter counter = {.time_ns = ss_device_within(devices, to->time_ns),
                                        .track_ref = devices->recorded_track,
                                        .is_integer = true,
                                        .integer = to->is_on != 0};
@@ -280,6 +279,15 @@ struct ss_device_tracks *ss_device_tracks_open(struct ss_record_context *context
     ss_vec_push(&devices->frames, (struct ss_device_frame){0});
     ss_vec_push(&devices->stacks, (struct ss_device_stack){0});
     return devices;
+}
+
+uint64_t ss_device_within(struct ss_device_tracks *devices, uint64_t time_ns)
+{
+    if (time_ns > devices->now_ns) {
+        uint64_t now_ns = ss_clock_now_ns(devices->context->clock);
+        devices->now_ns = now_ns > devices->now_ns ? now_ns : devices->now_ns;
+    }
+    return time_ns < devices->now_ns ? time_ns : devices->now_ns;
 }
 
 uint32_t ss_device_tracks_drain(struct ss_device_tracks *devices, uint64_t now_ns)

@@ -64,7 +64,7 @@ static void write_call(struct ss_device_tracks *devices, const struct ss_device_
                        uint32_t stack)
 {
     struct ss_device_fields fields = {.count = 0};
-    uint64_t end_ns = call->end_ns < devices->now_ns ? call->end_ns : devices->now_ns;
+    uint64_t end_ns = ss_device_within(devices, call->end_ns);
     uint64_t begin_ns = call->begin_ns < end_ns ? call->begin_ns : end_ns;
     uint32_t track = track_of(devices, call->thread);
     if (track == 0) {

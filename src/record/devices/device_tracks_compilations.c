@@ -62,7 +62,7 @@ void ss_device_on_compilation(void *context, const struct ss_device_compilation_
     struct ss_device_tracks *devices = context;
     struct ss_device_fields fields = {.count = 0};
     struct ss_device_compilation_message of = *message;
-    of.end_ns = of.end_ns < devices->now_ns ? of.end_ns : devices->now_ns;
+    of.end_ns = ss_device_within(devices, of.end_ns);
     of.begin_ns = of.begin_ns < of.end_ns ? of.begin_ns : of.end_ns;
     uint32_t track = track_of(devices, &of);
     if (track == 0) {

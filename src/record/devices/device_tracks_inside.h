@@ -156,6 +156,10 @@ struct ss_device_tracks {
     struct ss_device_collective found; /* by ss_device_found_work */
 };
 
+/* A time that is not in the future, which nothing recorded is. The program writes on while its ring
+ * is drained: the clock is read again for what has happened since. */
+uint64_t ss_device_within(struct ss_device_tracks *devices, uint64_t time_ns);
+
 struct ss_device_fields {
     struct ss_event_value values[SS_MAX_EVENT_FIELDS];
     uint32_t count;

@@ -163,7 +163,7 @@ static void write_memory(struct ss_device_tracks *devices,
     }
     uint64_t before = memory->held_bytes;
     uint64_t bytes = update_held(devices, memory, message);
-    uint64_t time_ns = message->time_ns < devices->now_ns ? message->time_ns : devices->now_ns;
+    uint64_t time_ns = ss_device_within(devices, message->time_ns);
     memory = memory_of(devices, message->device);
     if (memory == NULL || message->is_early) {
         return;
@@ -234,7 +234,7 @@ void ss_device_on_pool(void *context, const struct ss_device_pool_message *messa
     struct ss_device_tracks *devices = context;
     struct ss_device_fields fields = {.count = 0};
     struct ss_device_memory *memory = memory_of(devices, message->device);
-    uint64_t time_ns = message->time_ns < devices->now_ns ? message->time_ns : devices->now_ns;
+    uint64_t time_ns = ss_device_within(devices, message->time_ns);
     if (memory == NULL) {
         devices->totals.unplaced++;
         return;

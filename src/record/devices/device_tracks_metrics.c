@@ -99,7 +99,7 @@ static void write_metrics(struct ss_device_tracks *devices,
 {
     struct ss_device_fields fields = {.count = 0};
     struct ss_device_metrics_message metrics = *message;
-    metrics.end_ns = metrics.end_ns < devices->now_ns ? metrics.end_ns : devices->now_ns;
+    metrics.end_ns = ss_device_within(devices, metrics.end_ns);
     metrics.begin_ns = metrics.begin_ns < metrics.end_ns ? metrics.begin_ns : metrics.end_ns;
     ss_device_add_text(&fields,
                        is_shown(devices, &metrics) ? SS_EVENT_FIELD_metrics

@@ -90,7 +90,7 @@ void ss_device_on_sample(void *context, const struct ss_device_sample_message *s
 {
     struct ss_device_tracks *devices = context;
     struct ss_device_samples *samples = samples_of(devices, sample->device);
-    if (samples == NULL || sample->begin_ns > devices->now_ns) {
+    if (samples == NULL || sample->begin_ns > ss_device_within(devices, sample->begin_ns)) {
         devices->totals.unplaced++;
         return;
     }
@@ -112,7 +112,7 @@ void ss_device_on_sample(void *context, const struct ss_device_sample_message *s
         samples->known |= UINT32_C(1) << i;
         samples->last[i] = value;
     }
-    samples->end_ns = sample->end_ns < devices->now_ns ? sample->end_ns : devices->now_ns;
+    samples->end_ns = ss_device_within(devices, sample->end_ns);
 }
 
 /* Of the machine: other sources leave out the same figures. */

@@ -72,7 +72,7 @@ void ss_device_on_wait(void *context, const struct ss_device_wait_message *messa
     struct ss_device_fields fields = {.count = 0};
     struct ss_device_wait_message wait = *message;
     const struct ss_device_context *of = find_context(devices, wait.context);
-    wait.end_ns = wait.end_ns < devices->now_ns ? wait.end_ns : devices->now_ns;
+    wait.end_ns = ss_device_within(devices, wait.end_ns);
     wait.begin_ns = wait.begin_ns < wait.end_ns ? wait.begin_ns : wait.end_ns;
     const char *name = wait.type < NAMES ? names[wait.type] : NULL;
     uint32_t track = of != NULL && name != NULL ? track_of(devices, of->device, &wait) : 0;

@@ -321,7 +321,7 @@ void ss_device_on_work(void *context, const struct ss_device_work_message *work)
     struct ss_device_tracks *devices = context;
     struct ss_device_fields fields = {.count = 0};
     struct ss_device_work_message within = *work;
-    within.end_ns = within.end_ns < devices->now_ns ? within.end_ns : devices->now_ns;
+    within.end_ns = ss_device_within(devices, within.end_ns);
     within.begin_ns = within.begin_ns < within.end_ns ? within.begin_ns : within.end_ns;
     const struct ss_device_collective *collective;
     uint64_t launched_ns;

@@ -58,10 +58,23 @@ static bool is_switched_on(struct capture *capture)
     return capture->is_open ? options->stays_open : may_open;
 }
 
+/* Processes may have opened no window of a time: they started later, or do not mark anything. */
+static bool is_over(const struct capture *capture, uint64_t now_ns)
+{
+    const struct ss_capture *options = capture->options;
+    uint64_t change_ns;
+    bool is_ours = options->by == SS_CAPTURE_BY_TIME || options->by == SS_CAPTURE_BY_SIGNAL;
+    bool has_closed = options->by == SS_CAPTURE_BY_TIME
+                          ? !is_due(capture, now_ns, &change_ns) && change_ns == UINT64_MAX
+                          : !capture->is_open && capture->windows >= options->most;
+    return (!is_ours || has_closed) &&
+           ss_annotations_captured_all(capture->recorder->annotations, is_ours ? 0 : options->most);
+}
+
 static void end_program_when_over(struct capture *capture, uint64_t now_ns)
 {
     struct ss_recorder *recorder = capture->recorder;
-    if (!ss_annotations_captured_all(recorder->annotations, capture->options->most)) {
+    if (!is_over(capture, now_ns)) {
         capture->all_ns = 0;
     } else if (capture->all_ns == 0) {
         capture->all_ns = now_ns;

@@ -148,6 +148,24 @@ static void times_end_with_the_present(void **state)
     story_has(&fixture.story, "+5000 GPU 3/stream 8 begin");
 }
 
+/* The program writes on while the ring is drained: 3000 was the present when the drain began. */
+static void times_of_what_has_happened_since_stay(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture);
+    struct ss_device_work_message work = work_of(SS_DEVICE_MEMSET, 0);
+    work.begin_ns = at(2500), work.end_ns = at(4500);
+    put_work(&fixture, work);
+    work.stream = 8, work.end_ns = at(50000);
+    put_work(&fixture, work);
+    manual_clock_advance(&fixture.story.clock, 5000);
+    drain(&fixture, 3000);
+    end(&fixture);
+    story_has(&fixture.story, "+4500 GPU 3/stream 7 end");
+    story_has(&fixture.story, "+5000 GPU 3/stream 8 end");
+}
+
 /* --- calls and launches ----------------------------------------------------------------------- */
 
 static void a_launch_its_call_and_its_work_are_joined(void **state)
@@ -509,6 +527,7 @@ int main(void)
         cmocka_unit_test(streams_contexts_and_devices_are_apart),
         cmocka_unit_test(a_device_is_described_once_it_is_known),
         cmocka_unit_test(times_end_with_the_present),
+        cmocka_unit_test(times_of_what_has_happened_since_stay),
         cmocka_unit_test(a_launch_its_call_and_its_work_are_joined),
         cmocka_unit_test(a_launch_without_a_call_is_written_after_three_seconds),
         cmocka_unit_test(what_a_launch_is_says_whether_work_is_awaited),
