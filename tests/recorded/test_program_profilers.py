@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program's own torch.profiler is no fault of the program: its work is outside of steps, and no
-finding is about it."""
+"""A program runs torch.profiler itself: the work of the profiler lies outside of steps, and no finding is
+about it."""
 
 import json
 

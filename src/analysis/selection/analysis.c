@@ -52,7 +52,7 @@ static void *find(const struct ss_analysis *analysis, const struct ss_analysis_p
     return NULL;
 }
 
-/* Its time without that of the parts that it asks for. */
+/* Its own time: the parts that it asks for have their own. */
 static void *build(const struct ss_analysis_part *kind, const void *of)
 {
     static _Thread_local uint64_t inner_ns; /* of the parts that were built within the open one */

@@ -50,7 +50,7 @@ static struct {
     bool has_yielded;
     _Atomic bool is_on; /* kinds and callbacks are enabled */
     uint32_t yields;
-    pid_t yields_of;            /* a forked child has none of its parent's */
+    pid_t yields_of;            /* the process that counts them */
     bool is_late;               /* CUDA was initialised before */
     _Atomic uint64_t drains_ns; /* it stays on until launched kernels have run: since then; 0 */
     bool has_failed;

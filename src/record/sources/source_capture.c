@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The source "capture": opens and closes windows by the time, or at signals, and ends the program
- * after the last window, where that is asked for. Windows that programs open themselves, by a range
- * or a call, are none of its business until then (base/capture.h).
+ * The source "capture": opens and closes windows by the time, or at signals. Ranges and calls open
+ * windows in the program (base/capture.h). After the last window, it ends the program where that is
+ * asked for.
  */
 #include <signal.h>
 #include <stdio.h>
